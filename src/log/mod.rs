@@ -1,0 +1,111 @@
+//! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
+
+use crate::session::Damage;
+use crate::session::event::{EditBody, LogEvent, Place};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// How one agent writes its log.
+pub trait LogFormat: Sync + Send {
+    /// As `--format` takes it: `dsh`, `claude`, …
+    fn name(&self) -> &'static str;
+
+    /// Whether these first rows of a log (at most ten that parse, as JSON objects) are of this format.
+    fn recognizes(&self, rows: &[serde_json::Value]) -> bool;
+
+    /// A reader for one log, at its beginning.
+    fn reader(&self) -> Box<dyn LogReader>;
+
+    /// What an edit did, from the row of its call and the row of its result, where the index keeps
+    /// places instead of texts. `nth` is the edit's place among those of its call (0-based).
+    fn edit_body(&self, call: &[u8], result: Option<&[u8]>, nth: usize) -> EditBody;
+
+    /// A file's whole text from the row that holds it.
+    fn known_text(&self, row: &[u8]) -> Option<String> {
+        let _ = row;
+        None
+    }
+
+    /// The output of a command from the row of its result.
+    fn command_output(&self, row: &[u8]) -> Option<String> {
+        let _ = row;
+        None
+    }
+
+    /// A log that is not lines (a data base, one JSON document, a folder): how to read it whole.
+    fn whole(&self) -> Option<&dyn WholeLog> {
+        None
+    }
+
+    /// The sessions of this agent on this machine, in no order; those of `cwd` where one is given.
+    /// Quick: it reads the head of a log at most, and skips what it cannot read.
+    fn discover(&self, places: &Places, cwd: Option<&Path>) -> Vec<FoundSession> {
+        let _ = (places, cwd);
+        Vec::new()
+    }
+}
+
+/// A log that is read as a whole, again each time it changes.
+pub trait WholeLog: Sync {
+    /// Whether this file or folder is such a log; `head` is its first 4 KiB (empty for a folder).
+    fn recognizes(&self, path: &Path, head: &[u8]) -> bool;
+
+    /// Something that differs when the log's content may differ.
+    fn version(&self, path: &Path) -> io::Result<u64>;
+
+    /// Reads it all; `session` picks one where the log holds several (none: the newest). The
+    /// events begin with `Reset`.
+    fn read(&self, path: &Path, session: Option<&str>, out: &mut Output) -> io::Result<()>;
+}
+
+/// Where agents keep their things, taken from the environment once, at the start.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// The home directory.
+    pub home: PathBuf,
+    /// The environment variables that agents look at (`DSH_HOME`, `CLAUDE_CONFIG_DIR`,
+    /// `CODEX_HOME`, `XDG_DATA_HOME`, …), by name.
+    pub env: std::collections::HashMap<String, String>,
+}
+
+/// A session found on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundSession {
+    /// The format's name.
+    pub format: &'static str,
+    /// The agent's own session id.
+    pub id: String,
+    /// What `--session` takes to open it.
+    pub path: PathBuf,
+    /// Its working directory.
+    pub cwd: Option<PathBuf>,
+    /// Its title, or its first prompt, where that is cheap to know.
+    pub title: Option<String>,
+    /// When its log changed last.
+    pub modified: SystemTime,
+}
+
+/// Takes a log's lines in order and tells what they say.
+pub trait LogReader: Send {
+    /// Takes one line (without its `\n`; perhaps empty, perhaps not JSON, perhaps not UTF-8) and
+    /// appends what it tells. Must be quick for lines that tell nothing: look at the bytes first.
+    fn line(&mut self, place: Place, line: &[u8], out: &mut Output);
+
+    /// The bytes so far are all that there are at the moment.
+    fn caught_up(&mut self, out: &mut Output) {
+        let _ = out;
+    }
+}
+
+/// What lines told.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// In order.
+    pub events: Vec<LogEvent>,
+    /// What could not be read.
+    pub damages: Vec<Damage>,
+}
+
+/// Every format, in the order in which they are tried.
+pub const FORMATS: &[&dyn LogFormat] = &[];

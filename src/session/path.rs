@@ -1,0 +1,1 @@
+//! Display paths and their order.

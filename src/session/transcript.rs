@@ -1,0 +1,303 @@
+//! The turn model: log events in, turns out. Pure; one `apply`, no clock and no disk.
+
+use super::event::{Command, Edit, EditOutcome, EditSource, Header, KnownText, LogEvent, Place};
+use super::{CommandOutcome, TurnState};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// All that a log has told so far.
+#[derive(Debug, Clone, Default)]
+pub struct Transcript {
+    /// What is known of the session as a whole.
+    pub header: Header,
+    /// The turns, by ascending number.
+    pub turns: Vec<TurnRecord>,
+    /// Goes up with every change to what stands here, so that a reader can tell whether to look.
+    pub revision: u64,
+}
+
+/// One turn as the log tells it: what was said and done, not what the disk shows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TurnRecord {
+    /// 1-based number.
+    pub turn: u32,
+    /// How it stands.
+    pub state: TurnState,
+    /// The first human message; empty where there is none.
+    pub prompt: String,
+    /// Milliseconds since the epoch.
+    pub started_at: Option<i64>,
+    /// Milliseconds since the epoch.
+    pub ended_at: Option<i64>,
+    /// Came from a parent session (fork).
+    pub inherited: bool,
+    /// Left the conversation by a roll-back; its files stay as they are.
+    pub rolled_back: bool,
+    /// Deliverables: the latest per exact path, in first-seen order.
+    pub presented: Vec<Presented>,
+    /// File tool calls in log order.
+    pub edits: Vec<Edit>,
+    /// Shell commands and programs in log order.
+    pub commands: Vec<CommandRecord>,
+    /// Whole texts known in this turn, each with the number of edits that stand before it.
+    pub known_texts: Vec<(usize, KnownText)>,
+    /// The host said that the work tree changed.
+    pub changes_noticed: bool,
+    /// Any tool gave a result.
+    pub tool_settled: bool,
+    /// The work tree before, hexadecimal tree id.
+    pub tree_before: Option<String>,
+    /// The work tree after, hexadecimal tree id.
+    pub tree_after: Option<String>,
+    /// The git directory that holds those trees, where it is not the repository's.
+    pub git_dir: Option<String>,
+}
+
+/// A declared deliverable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presented {
+    /// In the agent's spelling.
+    pub path: String,
+    /// What it is.
+    pub description: Option<String>,
+    /// The call that declared it last.
+    pub call_id: String,
+    /// When, in milliseconds since the epoch.
+    pub at: Option<i64>,
+}
+
+/// A command and, once there is one, its result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRecord {
+    /// The call.
+    pub call: Command,
+    /// The exit code where the log has it.
+    pub exit_code: Option<i32>,
+    /// How it went, as far as the log says so itself.
+    pub outcome: CommandOutcome,
+    /// Where the output stands.
+    pub result: Option<Place>,
+    /// The output, where it is kept.
+    pub output: Option<Arc<str>>,
+    /// It has a result.
+    pub settled: bool,
+}
+
+impl Transcript {
+    /// Adds one event. Turns that nobody started are begun here: a log may lack its first rows.
+    pub fn apply(&mut self, event: LogEvent) {
+        self.revision += 1;
+        match event {
+            LogEvent::Reset => {
+                let revision = self.revision;
+                *self = Self { revision, ..Self::default() };
+            }
+            LogEvent::Header(header) => self.header.merge(header),
+            LogEvent::TurnStart { turn, at } => {
+                let record = self.turn_mut(turn);
+                // A start that comes again (a resumed log) reopens nothing that has ended.
+                record.started_at = record.started_at.or(at);
+            }
+            LogEvent::Prompt { turn, text } => {
+                let record = self.turn_mut(turn);
+                if record.prompt.is_empty() {
+                    record.prompt = text;
+                }
+            }
+            LogEvent::TurnEnd { turn, at, state } => {
+                let record = self.turn_mut(turn);
+                record.state = state;
+                record.ended_at = at.or(record.ended_at);
+            }
+            LogEvent::Edit(edit) => self.turn_mut(edit.turn).edits.push(edit),
+            LogEvent::EditSettled { turn, call_id, outcome, result, body } => {
+                let record = self.turn_mut(turn);
+                record.tool_settled = true;
+                for edit in record.edits.iter_mut().rev().filter(|e| e.call_id == call_id) {
+                    edit.outcome = outcome;
+                    match (&body, &mut edit.body) {
+                        (Some(body), kept) => *kept = EditSource::Kept(Arc::clone(body)),
+                        (None, EditSource::InLog { result: place, .. }) => {
+                            *place = result.or(*place);
+                        }
+                        (None, EditSource::Kept(_)) => {}
+                    }
+                }
+            }
+            LogEvent::Command(call) => {
+                self.turn_mut(call.turn).commands.push(CommandRecord {
+                    call,
+                    exit_code: None,
+                    outcome: CommandOutcome::Unknown,
+                    result: None,
+                    output: None,
+                    settled: false,
+                });
+            }
+            LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output } => {
+                let record = self.turn_mut(turn);
+                record.tool_settled = true;
+                let found = record.commands.iter_mut().rev().find(|c| c.call.call_id == call_id);
+                if let Some(command) = found {
+                    command.exit_code = exit_code.or(command.exit_code);
+                    command.outcome = outcome;
+                    command.result = result.or(command.result);
+                    command.output = output.or(command.output.take());
+                    command.settled = true;
+                }
+            }
+            LogEvent::Presented { turn, call_id, at, files } => {
+                let presented = &mut self.turn_mut(turn).presented;
+                for (path, description) in files {
+                    let entry = Presented { path, description, call_id: call_id.clone(), at };
+                    match presented.iter_mut().find(|p| p.path == entry.path) {
+                        Some(earlier) => *earlier = entry,
+                        None => presented.push(entry),
+                    }
+                }
+            }
+            LogEvent::ChangesNoticed { turn } => self.turn_mut(turn).changes_noticed = true,
+            LogEvent::ToolSettled { turn } => self.turn_mut(turn).tool_settled = true,
+            LogEvent::KnownText(known) => {
+                let record = self.turn_mut(known.turn);
+                record.known_texts.push((record.edits.len(), known));
+            }
+            LogEvent::Trees { turn, before, after, git_dir } => {
+                let record = self.turn_mut(turn);
+                if record.tree_before.is_none() {
+                    record.tree_before = before;
+                }
+                record.tree_after = after.or(record.tree_after.take());
+                record.git_dir = git_dir.or(record.git_dir.take());
+            }
+            LogEvent::Inherited => {
+                for record in &mut self.turns {
+                    record.inherited = true;
+                }
+            }
+            LogEvent::RolledBack { turns } => {
+                let live = self.turns.iter_mut().rev().filter(|t| !t.rolled_back);
+                for record in live.take(turns as usize) {
+                    record.rolled_back = true;
+                }
+            }
+        }
+    }
+
+    /// The record of a turn, if the log has told of it.
+    pub fn turn(&self, turn: u32) -> Option<&TurnRecord> {
+        self.turns.binary_search_by_key(&turn, |t| t.turn).ok().and_then(|at| self.turns.get(at))
+    }
+
+    fn turn_mut(&mut self, turn: u32) -> &mut TurnRecord {
+        let at = match self.turns.binary_search_by_key(&turn, |t| t.turn) {
+            Ok(at) => at,
+            Err(at) => {
+                self.turns.insert(at, TurnRecord { turn, ..TurnRecord::default() });
+                at
+            }
+        };
+        &mut self.turns[at]
+    }
+}
+
+impl TurnRecord {
+    /// The edits that took effect.
+    pub fn applied_edits(&self) -> impl Iterator<Item = &Edit> {
+        self.edits.iter().filter(|edit| edit.outcome == EditOutcome::Applied)
+    }
+
+    /// A shell or a program ran, so that files may have changed which no edit names.
+    pub fn ran_shell(&self) -> bool {
+        self.commands.iter().any(|command| command.call.is_shell)
+    }
+}
+
+impl Header {
+    fn merge(&mut self, later: Self) {
+        fn take<T>(old: &mut Option<T>, new: Option<T>) {
+            if new.is_some() {
+                *old = new;
+            }
+        }
+        take(&mut self.id, later.id);
+        take(&mut self.cwd, later.cwd);
+        take(&mut self.title, later.title);
+        take(&mut self.created_at, later.created_at);
+        take(&mut self.parent, later.parent);
+        take(&mut self.is_subagent, later.is_subagent);
+        take(&mut self.base_commit, later.base_commit);
+        take(&mut self.agent_version, later.agent_version);
+    }
+}
+
+/// The index of the file that a known text or edit names is by path; this gathers the turns that
+/// touched each path, in turn order (file history).
+pub fn turns_by_path(turns: &[TurnRecord]) -> HashMap<&str, Vec<u32>> {
+    let mut map: HashMap<&str, Vec<u32>> = HashMap::new();
+    for record in turns {
+        for edit in record.applied_edits() {
+            let seen = map.entry(edit.path.as_str()).or_default();
+            if seen.last() != Some(&record.turn) {
+                seen.push(record.turn);
+            }
+        }
+    }
+    map
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn presented(turn: u32, call: &str, path: &str) -> LogEvent {
+        LogEvent::Presented {
+            turn,
+            call_id: call.into(),
+            at: None,
+            files: vec![(path.into(), None)],
+        }
+    }
+
+    #[test]
+    fn the_latest_presentation_of_a_path_keeps_the_first_place() {
+        let mut t = Transcript::default();
+        t.apply(presented(1, "a", "x.html"));
+        t.apply(presented(1, "b", "./x.html"));
+        t.apply(presented(1, "c", "x.html"));
+        let seen: Vec<_> =
+            t.turns[0].presented.iter().map(|p| (p.path.as_str(), p.call_id.as_str())).collect();
+        assert_eq!(seen, [("x.html", "c"), ("./x.html", "b")]);
+    }
+
+    #[test]
+    fn events_belong_to_the_turn_they_name_whatever_their_order() {
+        let mut t = Transcript::default();
+        t.apply(LogEvent::TurnStart { turn: 1, at: Some(1) });
+        t.apply(LogEvent::TurnEnd { turn: 1, at: Some(2), state: TurnState::Interrupted });
+        t.apply(LogEvent::TurnStart { turn: 2, at: Some(3) });
+        t.apply(LogEvent::ChangesNoticed { turn: 1 });
+        assert!(t.turns[0].changes_noticed && !t.turns[1].changes_noticed);
+        assert_eq!(t.turn(2).map(|r| r.state), Some(TurnState::Open));
+    }
+
+    #[test]
+    fn only_the_first_human_message_is_the_prompt() {
+        let mut t = Transcript::default();
+        t.apply(LogEvent::Prompt { turn: 1, text: "first".into() });
+        t.apply(LogEvent::Prompt { turn: 1, text: "steering".into() });
+        assert_eq!(t.turns[0].prompt, "first");
+    }
+
+    #[test]
+    fn a_roll_back_counts_live_turns_from_the_end() {
+        let mut t = Transcript::default();
+        for turn in 1..=3 {
+            t.apply(LogEvent::TurnStart { turn, at: None });
+        }
+        t.apply(LogEvent::RolledBack { turns: 1 });
+        t.apply(LogEvent::RolledBack { turns: 1 });
+        let gone: Vec<bool> = t.turns.iter().map(|t| t.rolled_back).collect();
+        assert_eq!(gone, [false, true, true]);
+    }
+}
