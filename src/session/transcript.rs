@@ -18,6 +18,7 @@ pub struct Transcript {
 
 /// One turn as the log tells it: what was said and done, not what the disk shows.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 pub struct TurnRecord {
     /// 1-based number.
     pub turn: u32,
