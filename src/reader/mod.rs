@@ -1,1 +1,5 @@
-//! The reader room.
+//! An opened session: its log, its sources, each turn's changes and comparisons.
+
+mod head;
+
+pub use head::TurnHead;
