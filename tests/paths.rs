@@ -29,7 +29,9 @@ fn paths_are_shown_as_the_host_shows_them() {
         };
         let shown = rules.show(Path::new(text("absolute")));
         // The host takes a name that begins with `..` for a way out.
-        let (path, display) = if text("absolute").contains("/..") && !text("absolute").ends_with("/..") {
+        let (path, display) = if text("absolute").contains("/..")
+            && !text("absolute").ends_with("/..")
+        {
             let name = text("absolute").strip_prefix(text("cwd")).unwrap().trim_start_matches('/');
             (name, name)
         } else {

@@ -46,7 +46,8 @@ fn make_trees(dir: &Path, format: &str, trees: &[Vec<File>]) -> Vec<String> {
     git(dir, &["init", "-q", "--bare", &format!("--object-format={format}"), "."]);
     let mut stream = Vec::new();
     for (at, files) in trees.iter().enumerate() {
-        write!(stream, "commit refs/heads/t{at}\ncommitter a <a@b> 0 +0000\ndata 0\ndeleteall\n").unwrap();
+        write!(stream, "commit refs/heads/t{at}\ncommitter a <a@b> 0 +0000\ndata 0\ndeleteall\n")
+            .unwrap();
         for (path, mode, bytes) in files {
             write!(stream, "M {mode} ").unwrap();
             if *mode == "160000" {
@@ -92,9 +93,12 @@ fn rows_of(changes: &[TreeChange]) -> Vec<Row> {
         .map(|change| {
             let side = change.new.as_ref().or(change.old.as_ref()).unwrap();
             let mode = |entry: &Option<_>| {
-                entry.as_ref().map_or("000000".to_owned(), |entry: &handback::snapshot::compare::TreeEntry| {
-                    format!("{:06o}", entry.kind as u16)
-                })
+                entry.as_ref().map_or(
+                    "000000".to_owned(),
+                    |entry: &handback::snapshot::compare::TreeEntry| {
+                        format!("{:06o}", entry.kind as u16)
+                    },
+                )
             };
             let letter = match change.status() {
                 FileStatus::Added => 'A',
@@ -116,7 +120,8 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % sides
     }
 }
@@ -143,7 +148,8 @@ fn text(dice: &mut Dice) -> Vec<u8> {
 
 fn name(dice: &mut Dice) -> Vec<u8> {
     let dirs: [&[u8]; 6] = [b"", b"a/", b"b/", b"a/deep/", b"a-b/", b"caf\xe9/"];
-    let names: [&[u8]; 8] = [b"mod.rs", b"lib.rs", b"x", b"y", b"README.md", b"..z", b"n\xffm", b"a"];
+    let names: [&[u8]; 8] =
+        [b"mod.rs", b"lib.rs", b"x", b"y", b"README.md", b"..z", b"n\xffm", b"a"];
     let mut path = dirs[dice.roll(dirs.len())].to_vec();
     path.extend_from_slice(names[dice.roll(names.len())]);
     path
@@ -212,7 +218,7 @@ fn changed(dice: &mut Dice, files: &[File]) -> Vec<File> {
 fn random_trees_differ_as_git_says() {
     let mut dice = Dice(7);
     let mut trees: Vec<Vec<File>> = Vec::new();
-    for _ in 0..80 {
+    for _ in 0..200 {
         let mut files = Vec::new();
         for _ in 0..dice.roll(25) {
             let one = some_file(&mut dice);
@@ -346,10 +352,7 @@ fn objects_are_found_in_packs_alternates_and_bare_object_directories() {
         .unwrap()
         .with_objects(&repo.join("objects"))
         .unwrap();
-    let beside = GitObjects::open(&empty)
-        .unwrap()
-        .with_objects(&borrower.join("objects"))
-        .unwrap();
+    let beside = GitObjects::open(&empty).unwrap().with_objects(&borrower.join("objects")).unwrap();
     let borrowed = GitObjects::open(&borrower).unwrap();
     for objects in [both, alone, beside, borrowed] {
         let changes = compare_trees(&objects, &old, &new).unwrap();
@@ -371,8 +374,12 @@ fn objects_that_come_later_are_found() {
     let objects = GitObjects::open(dir.path()).unwrap();
     objects.find(&first, b"f").unwrap();
     let blob = line(git_with_input(dir.path(), &["hash-object", "-w", "--stdin"], b"later"));
-    git(dir.path(), &["update-ref", "refs/heads/keep", &line(git(dir.path(), &["rev-parse", "t0"]))]);
-    let pack = git_with_input(dir.path(), &["pack-objects", "--stdout"], format!("{blob}\n").as_bytes());
+    git(
+        dir.path(),
+        &["update-ref", "refs/heads/keep", &line(git(dir.path(), &["rev-parse", "t0"]))],
+    );
+    let pack =
+        git_with_input(dir.path(), &["pack-objects", "--stdout"], format!("{blob}\n").as_bytes());
     fs::remove_file(dir.path().join("objects").join(&blob[..2]).join(&blob[2..])).unwrap();
     git_with_input(dir.path(), &["unpack-objects", "-n"], &pack);
     git_with_input(dir.path(), &["index-pack", "--stdin"], &pack);
@@ -408,12 +415,15 @@ fn revisions_of_every_syntax_name_trees_and_errors_are_one_line() {
     let ids = make_trees(dir.path(), "sha1", &trees);
     git(dir.path(), &["tag", "-a", "-m", "x", "v1", "t1"]);
     let objects = GitObjects::open(dir.path()).unwrap();
-    for revision in ["t1", "v1", "refs/heads/t1", "t1^{tree}", "v1^{commit}", &ids[1], &ids[1][..12]] {
+    for revision in
+        ["t1", "v1", "refs/heads/t1", "t1^{tree}", "v1^{commit}", &ids[1], &ids[1][..12]]
+    {
         assert_eq!(objects.resolve_tree(revision).unwrap(), ids[1], "{revision}");
     }
     let deep = line(git(dir.path(), &["rev-parse", "t0:d"]));
     assert_eq!(objects.resolve_tree("t0:d").unwrap(), deep);
-    for wrong in ["nothing", "t0:d/f", "", "t0..t1", "--all", "HEAD~99999", "a\nb", &"0".repeat(40)] {
+    for wrong in ["nothing", "t0:d/f", "", "t0..t1", "--all", "HEAD~99999", "a\nb", &"0".repeat(40)]
+    {
         let error = objects.resolve_tree(wrong).unwrap_err().to_string();
         assert!(error.lines().count() == 1, "{wrong:?}: {error:?}");
     }
@@ -433,9 +443,8 @@ fn a_missing_blob_of_a_partial_clone_is_named_as_such_and_nothing_is_fetched() {
     let error = objects.read(&id).unwrap_err().to_string();
     assert!(error.contains("partial clone"), "{error}");
 
-    let blob = line(git(&full, &["rev-parse", &format!("{tree}:f")]));
     let objects = GitObjects::open(&full).unwrap();
-    let gone = ContentId::Blob { id: blob.replace(|c: char| c == blob.chars().next().unwrap(), "e"), mode: 0o100_644 };
+    let gone = ContentId::Blob { id: "e".repeat(40), mode: 0o100_644 };
     let error = objects.read(&gone).unwrap_err().to_string();
     assert!(error.contains("no such object"), "{error}");
 }
@@ -464,17 +473,21 @@ fn a_repository_is_discovered_from_below_and_nothing_in_it_runs() {
     git(dir.path(), &["init", "-q", "."]);
     let marker = dir.path().join("ran");
     let command = format!("touch {}", marker.display());
-    for key in ["core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.x.textconv", "diff.external"] {
+    for key in
+        ["core.fsmonitor", "filter.x.clean", "filter.x.smudge", "diff.x.textconv", "diff.external"]
+    {
         git(dir.path(), &["config", key, &command]);
     }
     fs::write(dir.path().join(".gitattributes"), "* filter=x diff=x\n").unwrap();
     fs::create_dir_all(dir.path().join("a/b")).unwrap();
     let blob = line(git_with_input(dir.path(), &["hash-object", "-w", "--stdin"], b"x\n"));
     let objects = GitObjects::discover(&dir.path().join("a/b")).unwrap().unwrap();
-    assert_eq!(objects.work_tree().unwrap().canonicalize().unwrap(), dir.path().canonicalize().unwrap());
+    assert_eq!(
+        objects.work_tree().unwrap().canonicalize().unwrap(),
+        dir.path().canonicalize().unwrap()
+    );
     objects.read(&ContentId::Blob { id: blob, mode: 0o100_644 }).unwrap();
-    let _ = fs::remove_file(&marker);
-    assert!(!marker.exists());
+    assert!(!marker.exists(), "a configured program ran");
     let outside = tempfile::tempdir().unwrap();
     assert!(GitObjects::discover(outside.path()).unwrap().is_none());
 }

@@ -27,7 +27,9 @@ pub(super) fn read(path: &Path, max_bytes: u64) -> Result<Content, ContentError>
     match look(path, max_bytes) {
         Ok(content) => Ok(content),
         Err(error) if is_absence(&error) => Ok(Content::Absent),
-        Err(error) => Err(ContentError { what: path.display().to_string(), cause: error.to_string() }),
+        Err(error) => {
+            Err(ContentError { what: path.display().to_string(), cause: error.to_string() })
+        }
     }
 }
 

@@ -72,8 +72,8 @@ impl GitObjects {
         }
         let known = self.stores.first().map(|store| store.store_ref().object_hash());
         let kind = hash_kind(directory).or(known).unwrap_or_default();
-        let store = gix::odb::at(directory, kind)
-            .map_err(|error| failed(directory.display(), &error))?;
+        let store =
+            gix::odb::at(directory, kind).map_err(|error| failed(directory.display(), &error))?;
         self.stores.push(store);
         Ok(self)
     }
@@ -106,7 +106,7 @@ impl GitObjects {
 
     fn parse_revision(&self, revision: &str) -> Result<ObjectId, ContentError> {
         let unknown = |cause: &dyn std::fmt::Display| ContentError {
-            what: format!("revision {revision}"),
+            what: format!("revision {}", revision.escape_debug()),
             cause: one_line(&cause.to_string()),
         };
         let repository = self
@@ -128,7 +128,9 @@ impl GitObjects {
             let object = self.object(&id, &mut buffer)?;
             let next = match object.kind {
                 Kind::Tree => return Ok(id),
-                Kind::Commit => gix::objs::CommitRefIter::from_bytes(object.data, id.kind()).tree_id(),
+                Kind::Commit => {
+                    gix::objs::CommitRefIter::from_bytes(object.data, id.kind()).tree_id()
+                }
                 Kind::Tag => gix::objs::TagRefIter::from_bytes(object.data, id.kind()).target_id(),
                 Kind::Blob => {
                     let cause = "a blob, not a tree".into();
@@ -201,7 +203,9 @@ impl GitObjects {
         buffer: &'a mut Vec<u8>,
     ) -> Result<gix::objs::Data<'a>, ContentError> {
         let found = gix::objs::Find::try_find(self, id, buffer);
-        found.map_err(|error| failed(format!("object {id}"), &error))?.ok_or_else(|| self.missing(id))
+        found
+            .map_err(|error| failed(format!("object {id}"), &error))?
+            .ok_or_else(|| self.missing(id))
     }
 
     fn header(&self, id: &oid) -> Result<(Kind, u64), ContentError> {
@@ -304,7 +308,9 @@ fn is_partial_clone(repository: &gix::Repository) -> bool {
     let config = config.plumbing();
     let promised = |name: &str, key: &str| {
         config.sections_by_name(name).is_some_and(|mut found| {
-            found.any(|section| section.value(key).is_some_and(|value| !value.is_empty() && value != "false"))
+            found.any(|section| {
+                section.value(key).is_some_and(|value| !value.is_empty() && value != "false")
+            })
         })
     };
     promised("remote", "promisor") || promised("extensions", "partialClone")

@@ -146,7 +146,10 @@ mod tests {
     #[test]
     fn names_that_begin_with_two_dots_are_inside() {
         let shown = rules().show(Path::new("/home/dev/acme/sub/..hidden/...x"));
-        assert_eq!(shown, ShownPath { path: "..hidden/...x".into(), display: "..hidden/...x".into() });
+        assert_eq!(
+            shown,
+            ShownPath { path: "..hidden/...x".into(), display: "..hidden/...x".into() }
+        );
     }
 
     #[test]

@@ -69,17 +69,11 @@ pub fn compare_trees(
     let (mut old_buffer, mut new_buffer) = (Vec::new(), Vec::new());
     let old_tree = objects.tree(&old, &mut old_buffer)?;
     let new_tree = objects.tree(&new, &mut new_buffer)?;
-    gix::diff::tree(
-        old_tree,
-        new_tree,
-        gix::diff::tree::State::default(),
-        objects,
-        &mut differing,
-    )
-    .map_err(|error| ContentError {
-        what: format!("trees {before} and {after}"),
-        cause: error.to_string().replace('\n', " "),
-    })?;
+    gix::diff::tree(old_tree, new_tree, gix::diff::tree::State::default(), objects, &mut differing)
+        .map_err(|error| ContentError {
+            what: format!("trees {before} and {after}"),
+            cause: error.to_string().replace('\n', " "),
+        })?;
     let mut changes = differing.changes;
     changes.sort_by(|a, b| place_of(a).cmp(place_of(b)));
     Ok(renames::pair_up(objects, changes))
@@ -111,10 +105,13 @@ pub fn changes_between(
 
 /// A tree's change as a listed file; none if it has no side at all.
 pub fn file_change(change: &TreeChange, place: &TreePlace) -> Option<FileChange> {
-    let shown = place.rules.show(&on_disk(place.root, &change.new.as_ref().or(change.old.as_ref())?.path));
+    let shown =
+        place.rules.show(&on_disk(place.root, &change.new.as_ref().or(change.old.as_ref())?.path));
     let status = change.status();
     let old_path = (status == FileStatus::Renamed)
-        .then(|| change.old.as_ref().map(|old| place.rules.show(&on_disk(place.root, &old.path)).path))
+        .then(|| {
+            change.old.as_ref().map(|old| place.rules.show(&on_disk(place.root, &old.path)).path)
+        })
         .flatten();
     let (old, new) = (change.old.as_ref(), change.new.as_ref());
     let differ = old.zip(new).is_some_and(|(old, new)| old.kind != new.kind);
@@ -181,7 +178,11 @@ struct Differing {
 
 impl Differing {
     fn entry(&self, mode: EntryMode, id: ObjectId) -> Option<TreeEntry> {
-        (!mode.is_tree()).then(|| TreeEntry { path: self.path.path().to_vec(), kind: mode.kind(), id })
+        (!mode.is_tree()).then(|| TreeEntry {
+            path: self.path.path().to_vec(),
+            kind: mode.kind(),
+            id,
+        })
     }
 }
 

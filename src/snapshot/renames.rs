@@ -72,9 +72,10 @@ pub(super) fn pair_up(objects: &GitObjects, changes: Vec<TreeChange>) -> Vec<Tre
 struct File {
     entry: TreeEntry,
     paired: bool,
-    /// Size in bytes; none where it cannot be measured.
-    size: Option<Option<u64>>,
-    chunks: Option<Option<Vec<Chunk>>>,
+    /// Size in bytes, once looked at; 0, which is like nothing, where it cannot be measured.
+    size: Option<u64>,
+    /// Its text in pieces, once read; none in it where it cannot be read.
+    chunks: Option<Vec<Chunk>>,
 }
 
 /// How many bytes of a text lie in equal pieces: (hash of the piece, bytes).
@@ -93,16 +94,17 @@ impl File {
         matches!(self.entry.kind, EntryKind::Blob | EntryKind::BlobExecutable)
     }
 
-    fn size(&mut self, objects: &GitObjects) -> Option<u64> {
+    fn size(&mut self, objects: &GitObjects) -> u64 {
         let id = self.entry.id;
-        *self.size.get_or_insert_with(|| objects.blob_size(&id).ok().filter(|size| *size <= LARGEST))
+        *self.size.get_or_insert_with(|| {
+            objects.blob_size(&id).ok().filter(|size| *size <= LARGEST).unwrap_or(0)
+        })
     }
 
-    fn chunks(&mut self, objects: &GitObjects) -> Option<&[Chunk]> {
+    fn chunks(&mut self, objects: &GitObjects) -> &[Chunk] {
         let id = self.entry.id;
         self.chunks
-            .get_or_insert_with(|| objects.blob(&id).ok().map(|text| chunks(&text)))
-            .as_deref()
+            .get_or_insert_with(|| objects.blob(&id).map(|text| chunks(&text)).unwrap_or_default())
     }
 }
 
@@ -186,7 +188,10 @@ impl Search<'_> {
                     return;
                 }
                 if let Some(score) = self.similarity(old, new, LEAST) {
-                    keep_best(&mut best, Scored { score, same_name: self.same_name(old, new), old, new });
+                    keep_best(
+                        &mut best,
+                        Scored { score, same_name: self.same_name(old, new), old, new },
+                    );
                 }
             }
             scored.append(&mut best);
@@ -212,13 +217,13 @@ impl Search<'_> {
         if !old.is_regular() || !new.is_regular() {
             return None;
         }
-        let (old_size, new_size) = (old.size(self.objects)?, new.size(self.objects)?);
+        let (old_size, new_size) = (old.size(self.objects), new.size(self.objects));
         let (small, large) = (old_size.min(new_size), old_size.max(new_size));
         // Sizes alone can tell that they are too different; no text is read for that.
         if small == 0 || large * (WHOLE - least) < (large - small) * WHOLE {
             return None;
         }
-        let (old, new) = (old.chunks(self.objects)?, new.chunks(self.objects)?);
+        let (old, new) = (old.chunks(self.objects), new.chunks(self.objects));
         self.work += old.len() + new.len();
         let score = common(old, new) * WHOLE / large;
         (score >= least).then_some(score)
@@ -254,10 +259,7 @@ fn keep_best(best: &mut Vec<Scored>, one: Scored) {
 fn unique_base_names(files: &[File]) -> HashMap<Vec<u8>, Option<usize>> {
     let mut names = HashMap::new();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.paired) {
-        names
-            .entry(file.base_name().to_vec())
-            .and_modify(|one| *one = None)
-            .or_insert(Some(at));
+        names.entry(file.base_name().to_vec()).and_modify(|one| *one = None).or_insert(Some(at));
     }
     names
 }
