@@ -174,7 +174,7 @@ fn some_file(dice: &mut Dice) -> File {
 
 fn changed(dice: &mut Dice, files: &[File]) -> Vec<File> {
     let mut out: Vec<File> = files.to_vec();
-    for _ in 0..1 + dice.roll(12) {
+    for _ in 0..=dice.roll(12) {
         if out.is_empty() {
             break;
         }
@@ -353,8 +353,8 @@ fn objects_are_found_in_packs_alternates_and_bare_object_directories() {
         .with_objects(&repo.join("objects"))
         .unwrap();
     let beside = GitObjects::open(&empty).unwrap().with_objects(&borrower.join("objects")).unwrap();
-    let borrowed = GitObjects::open(&borrower).unwrap();
-    for objects in [both, alone, beside, borrowed] {
+    let lent = GitObjects::open(&borrower).unwrap();
+    for objects in [both, alone, beside, lent] {
         let changes = compare_trees(&objects, &old, &new).unwrap();
         assert_eq!(changes.len(), 1);
         assert_eq!(objects.resolve_tree(&new).unwrap(), new);
