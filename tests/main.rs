@@ -4,3 +4,9 @@
 
 /// The floors of the house.
 mod architecture;
+/// Display paths, their order, and canonical paths.
+mod paths;
+/// Where the shared reference material lies.
+mod shared;
+/// Two trees compared, against git.
+mod tree_diff;

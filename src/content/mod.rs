@@ -2,6 +2,11 @@
 //!
 //! A reader asks `Source` for one side of a file and never learns who answered.
 
+pub mod disk;
+pub mod objects;
+
+pub use objects::GitObjects;
+
 use crate::session::event::AppliedHunk;
 use crate::session::{ChangedFile, ChangesSource, TreePair};
 use std::sync::Arc;
@@ -24,6 +29,22 @@ pub enum Content {
         /// Its size in bytes.
         len: u64,
     },
+}
+
+impl Content {
+    /// What bytes are: too large, binary, or text. `max_bytes` is the largest that is not too large.
+    pub fn classify(bytes: Arc<[u8]>, max_bytes: u64) -> Self {
+        /// As far as git looks for a NUL.
+        const LOOKED_AT: usize = 8000;
+        let len = bytes.len() as u64;
+        if len > max_bytes {
+            Self::Oversized { len }
+        } else if memchr::memchr(0, bytes.get(..LOOKED_AT).unwrap_or(&bytes)).is_some() {
+            Self::Binary { len }
+        } else {
+            Self::Text(bytes)
+        }
+    }
 }
 
 /// Names one side of a file, wherever its bytes are.

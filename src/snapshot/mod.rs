@@ -1,1 +1,4 @@
-//! The snapshot room.
+//! Work tree → tree, and tree ↔ tree.
+
+pub mod compare;
+mod renames;
