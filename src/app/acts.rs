@@ -42,7 +42,7 @@ fn step(app: &mut App, rows: isize) -> Effects {
 
 fn page(app: &mut App, numerator: isize, denominator: isize) -> Effects {
     if let Overlay::Help(top) = &mut app.overlay {
-        let rows = isize::from(app.size.1 as i16) * numerator / denominator;
+        let rows = app.size.1 as isize * numerator / denominator;
         *top = top.saturating_add_signed(rows);
         return Vec::new();
     }
@@ -137,7 +137,8 @@ fn change(app: &mut App, forward: bool) -> Effects {
         }
         None if app.viewer.plan.changes.is_empty() => file(app, forward),
         None => {
-            let key = if forward { ". goes to the next file" } else { ", goes to the previous file" };
+            let key =
+                if forward { ". goes to the next file" } else { ", goes to the previous file" };
             app.message = Some(format!("no further change here; {key}"));
             Vec::new()
         }
@@ -161,17 +162,13 @@ fn file(app: &mut App, forward: bool) -> Effects {
     } else {
         app.outline.files().rev().find(|item| row_of(item) < cursor)
     };
-    match next {
-        Some(item) => {
-            app.choose(item);
-            open_chosen(app)
-        }
-        None => {
-            let which = if forward { "last" } else { "first" };
-            app.message = Some(format!("this is the turn's {which} file"));
-            Vec::new()
-        }
+    if let Some(item) = next {
+        app.choose(item);
+        return open_chosen(app);
     }
+    let which = if forward { "last" } else { "first" };
+    app.message = Some(format!("this is the turn's {which} file"));
+    Vec::new()
 }
 
 pub(super) fn next_turn(app: &mut App) -> Effects {
@@ -320,7 +317,8 @@ fn next(app: &mut App, against: bool) -> Effects {
         app.go_to_row(row);
         app.show_match_columns();
     } else if app.viewer.search.rows.is_some() {
-        app.message = Some(format!("not found: {}", crate::text::clean(&app.viewer.search.pattern)));
+        app.message =
+            Some(format!("not found: {}", crate::text::clean(&app.viewer.search.pattern)));
     }
     Vec::new()
 }
@@ -363,26 +361,23 @@ impl App {
         self.outline.open = Some(at);
         self.news = None;
         let mut effects = Vec::new();
-        if let Some(turn) = self.turns.get_mut(at) {
-            if turn.changes == Load::Unasked {
-                turn.changes = Load::Asked;
-                let (turn, revision) = (turn.head.turn.turn, turn.head.revision);
-                effects.push(Effect::LoadChanges { turn, revision });
-            }
+        if let Some(turn) = self.turns.get_mut(at)
+            && turn.changes == Load::Unasked
+        {
+            turn.changes = Load::Asked;
+            let (turn, revision) = (turn.head.turn.turn, turn.head.revision);
+            effects.push(Effect::LoadChanges { turn, revision });
         }
         self.refill();
-        match self.outline.first_file() {
-            Some(item) => {
-                self.choose(item);
-                effects.extend(open_chosen(self));
-            }
-            None => {
-                self.choose(Item::Turn(at));
-                self.viewer.subject = None;
-                self.viewer.shown = None;
-                self.viewer.is_waiting = false;
-                effects.push(Effect::CancelCompare);
-            }
+        if let Some(item) = self.outline.first_file() {
+            self.choose(item);
+            effects.extend(open_chosen(self));
+        } else {
+            self.choose(Item::Turn(at));
+            self.viewer.subject = None;
+            self.viewer.shown = None;
+            self.viewer.is_waiting = false;
+            effects.push(Effect::CancelCompare);
         }
         effects
     }

@@ -18,7 +18,9 @@ pub(super) fn of(change: &FileChange, shown: Option<&Shown>) -> Vec<String> {
                 None => {}
             }
             if comparison.coarse {
-                notes.push("coarse: the comparison ran out of time; every line is shown as changed".into());
+                notes.push(
+                    "coarse: the comparison ran out of time; every line is shown as changed".into(),
+                );
             }
             let both = comparison.has_old && comparison.has_new;
             if both && comparison.changes.is_empty() && comparison.eof_newline.is_none() {

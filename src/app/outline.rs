@@ -56,8 +56,9 @@ impl TurnView {
         let files = changes.as_ref().ok().and_then(Option::as_ref).map(|c| c.files.as_slice());
         let before = self.known().cloned();
         let before = before.iter().flat_map(|changes| &changes.files).zip(&self.counts);
-        let before: HashMap<&str, _> =
-            before.map(|(change, counts)| (change.file.display.as_str(), (change, counts))).collect();
+        let before: HashMap<&str, _> = before
+            .map(|(change, counts)| (change.file.display.as_str(), (change, counts)))
+            .collect();
         let counts = files.unwrap_or_default().iter().map(|change| {
             let earlier = before.get(change.file.display.as_str());
             let earlier = earlier.filter(|(earlier, _)| earlier.pair == change.pair);
@@ -215,7 +216,10 @@ mod tests {
             note: None,
         };
         let mut turn = TurnView::default();
-        turn.set_changes(Ok(Some(Arc::new(Changes { files: vec![file; 3], ..Changes::default() }))));
+        turn.set_changes(Ok(Some(Arc::new(Changes {
+            files: vec![file; 3],
+            ..Changes::default()
+        }))));
         for open in [None, Some(0), Some(2), Some(4)] {
             let mut outline = Outline { open, ..Outline::default() };
             outline.fill(&turn);

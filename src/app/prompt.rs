@@ -28,11 +28,8 @@ impl Prompt {
             Chord { key: Key::Esc, .. } | Chord { key: Key::Char('c'), ctrl: true, .. } => {
                 return Typed::Given;
             }
-            Chord { key: Key::Backspace, .. } => {
-                if self.text.pop().is_none() {
-                    return Typed::Given;
-                }
-            }
+            Chord { key: Key::Backspace, .. } if self.text.is_empty() => return Typed::Given,
+            Chord { key: Key::Backspace, .. } => drop(self.text.pop()),
             Chord { key: Key::Char('u'), ctrl: true, .. } => self.text.clear(),
             Chord { key: Key::Char('w'), ctrl: true, .. } => {
                 let kept = self.text.trim_end().rfind(' ').map_or(0, |at| at + 1);

@@ -121,7 +121,8 @@ fn take_matches(app: &mut App, request: u64, rows: Vec<u32>) {
     let is_empty = rows.is_empty();
     app.viewer.search.rows = Some(rows);
     if is_empty {
-        app.message = Some(format!("not found: {}", crate::text::clean(&app.viewer.search.pattern)));
+        app.message =
+            Some(format!("not found: {}", crate::text::clean(&app.viewer.search.pattern)));
     } else if let Some(row) = app.viewer.match_beside(origin.wrapping_sub(1), false) {
         app.go_to_row(row);
         app.show_match_columns();
@@ -157,17 +158,16 @@ fn take_changes(
     let Some(view) = find(app, turn, revision) else { return Vec::new() };
     view.set_changes(changes);
     let mut effects = Vec::new();
-    if let Some(changes) = view.known() {
-        if !view.totals().2 {
-            let changes = Arc::clone(changes);
-            effects.push(Effect::Count { turn, revision, changes });
-        }
+    if let Some(changes) = view.known().filter(|_| !view.totals().2) {
+        let changes = Arc::clone(changes);
+        effects.push(Effect::Count { turn, revision, changes });
     }
     let is_open = app.open_turn().is_some_and(|open| open.head.turn.turn == turn);
     if is_open {
         let chosen = path_of(app, app.outline.chosen());
         app.refill();
-        let again = app.outline.files().find(|item| chosen.is_some() && path_of(app, *item) == chosen);
+        let again =
+            app.outline.files().find(|item| chosen.is_some() && path_of(app, *item) == chosen);
         let open = app.outline.open.unwrap_or(0);
         let item = again.or_else(|| app.outline.first_file()).unwrap_or(Item::Turn(open));
         app.choose(item);
@@ -189,9 +189,8 @@ fn path_of(app: &App, item: Item) -> Option<String> {
 }
 
 fn find(app: &mut App, turn: u32, revision: u64) -> Option<&mut TurnView> {
-    let is_meant = |view: &&mut TurnView| {
-        view.head.turn.turn == turn && view.head.revision == revision
-    };
+    let is_meant =
+        |view: &&mut TurnView| view.head.turn.turn == turn && view.head.revision == revision;
     app.turns.iter_mut().rev().find(is_meant)
 }
 

@@ -86,7 +86,10 @@ impl Viewer {
         let row = if forward {
             changes.get(changes.partition_point(|row| *row <= cursor))
         } else {
-            changes.partition_point(|row| *row < cursor).checked_sub(1).and_then(|at| changes.get(at))
+            changes
+                .partition_point(|row| *row < cursor)
+                .checked_sub(1)
+                .and_then(|at| changes.get(at))
         };
         row.map(|row| *row as usize)
     }

@@ -51,12 +51,12 @@ impl App {
         }
         self.viewer.view.top = top;
         self.viewer.skip = skip;
-        self.viewer.view.cursor = if rows > 0 && top == self.viewer.plan.rows.len().saturating_sub(1)
-        {
-            top
-        } else {
-            (top + usize::from(skip > 0)).min(self.viewer.plan.rows.len().saturating_sub(1))
-        };
+        self.viewer.view.cursor =
+            if rows > 0 && top == self.viewer.plan.rows.len().saturating_sub(1) {
+                top
+            } else {
+                (top + usize::from(skip > 0)).min(self.viewer.plan.rows.len().saturating_sub(1))
+            };
     }
 
     /// After the cursor moved: the window follows until the cursor's row begins in it.

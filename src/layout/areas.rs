@@ -76,11 +76,8 @@ mod tests {
         for width in 0..130 {
             for height in 0..30 {
                 for bits in 0..8u16 {
-                    let panes = Panes {
-                        sidebar: bits & 1 > 0,
-                        sidebar_focused: bits & 2 > 0,
-                        notes: bits,
-                    };
+                    let panes =
+                        Panes { sidebar: bits & 1 > 0, sidebar_focused: bits & 2 > 0, notes: bits };
                     let a = areas((width, height), panes);
                     let all = [a.sidebar, a.divider, a.title, a.notes, a.text, a.status];
                     let cells: u32 = all.iter().map(|r| r.area()).sum();

@@ -10,7 +10,8 @@ pub fn find<'a>(line: &'a [u8], pattern: &'a str) -> impl Iterator<Item = Range<
     let mut from = 0;
     std::iter::from_fn(move || {
         let rest = line.get(from..).filter(|_| !needle.is_empty())?;
-        let at = if exact { memchr::memmem::find(rest, needle)? } else { find_any_case(rest, needle)? };
+        let at =
+            if exact { memchr::memmem::find(rest, needle)? } else { find_any_case(rest, needle)? };
         let start = from + at;
         from = start + needle.len();
         Some(start..from)

@@ -26,7 +26,8 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
         None if app.viewer.is_waiting => "reading…".into(),
         None => return,
     };
-    let role = if matches!(app.viewer.shown, Some(Shown::Failed(_))) { Role::Bad } else { Role::Dim };
+    let role =
+        if matches!(app.viewer.shown, Some(Shown::Failed(_))) { Role::Bad } else { Role::Dim };
     painter.write(area.x + 1, area.y, area.right(), &message, painter.style(role));
 }
 
@@ -46,13 +47,19 @@ struct Side<'a> {
     marks: Marks,
 }
 
-impl Rows<'_, '_, '_> {
+impl<'a> Rows<'a, '_, '_> {
     fn draw(&mut self) {
         let Some(columns) = self.app.columns() else { return };
         let viewer = &self.app.viewer;
         if viewer.plan.rows.is_empty() {
             let style = self.painter.style(Role::Dim);
-            self.painter.write(self.area.x + 1, self.area.y, self.area.right(), "empty file", style);
+            self.painter.write(
+                self.area.x + 1,
+                self.area.y,
+                self.area.right(),
+                "empty file",
+                style,
+            );
             return;
         }
         let (mut y, mut skip) = (self.area.y, viewer.skip);
@@ -60,11 +67,8 @@ impl Rows<'_, '_, '_> {
             if y >= self.area.bottom() {
                 break;
             }
-            let tall = if self.app.choices.wrap {
-                self.app.wrapped_height(at).unwrap_or(1)
-            } else {
-                1
-            };
+            let tall =
+                if self.app.choices.wrap { self.app.wrapped_height(at).unwrap_or(1) } else { 1 };
             let is_cursor = at == viewer.view.cursor && self.app.focus == Focus::File;
             for part in skip.min(tall - 1)..tall {
                 if y >= self.area.bottom() {
@@ -135,7 +139,7 @@ impl Rows<'_, '_, '_> {
     }
 
     /// The old or new side of a row.
-    fn side(&self, row: &Row, is_old: bool) -> Side<'_> {
+    fn side(&self, row: &Row, is_old: bool) -> Side<'a> {
         let comparison = self.comparison;
         let (line, number) = if is_old {
             let at = row.old().unwrap_or(0);
@@ -161,9 +165,9 @@ impl Rows<'_, '_, '_> {
     /// The words of a changed line that are not in the line it stands against.
     fn words(&self, row: &Row, is_old: bool) -> Marks {
         let Some((old, new)) = self.counterparts(row) else { return Marks::new() };
-        let (old, new) = words::changed(self.comparison.old.line(old), self.comparison.new.line(new));
-        let (ranges, role) =
-            if is_old { (old, Role::DeletedWord) } else { (new, Role::AddedWord) };
+        let (old, new) =
+            words::changed(self.comparison.old.line(old), self.comparison.new.line(new));
+        let (ranges, role) = if is_old { (old, Role::DeletedWord) } else { (new, Role::AddedWord) };
         let style = self.painter.style(role);
         ranges.into_iter().map(|range| (range, style)).collect()
     }
@@ -205,7 +209,8 @@ impl Rows<'_, '_, '_> {
         let area = Rect { x, y, width: end.saturating_sub(x), height: 1 };
         self.painter.fill(area, side.style);
         let number = self.painter.style(Role::Number);
-        let number = if is_cursor { number.patch(self.painter.style(Role::Cursor)) } else { number };
+        let number =
+            if is_cursor { number.patch(self.painter.style(Role::Cursor)) } else { number };
         let mut x = x;
         for value in numbers {
             let text = match value.filter(|_| part == 0) {

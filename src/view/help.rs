@@ -13,12 +13,8 @@ pub(super) fn draw(top: usize, screen: Rect, painter: &mut Painter<'_>) {
     let helps = lines.iter().map(|(_, c)| text::width(c.help) + 12).max().unwrap_or(0);
     let width = ((keys + helps + 6) as u16).min(screen.width);
     let height = (lines.len() as u16 + 2).min(screen.height);
-    let area = Rect {
-        x: (screen.width - width) / 2,
-        y: (screen.height - height) / 2,
-        width,
-        height,
-    };
+    let area =
+        Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
     let style = painter.style(Role::Status);
     painter.fill(area, style);
     let title = " Keys · j k scroll · ? or q closes ";

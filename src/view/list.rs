@@ -154,7 +154,8 @@ impl Line<'_, '_> {
 
     fn file(&mut self, app: &App, at: usize) {
         let Some(turn) = app.open_turn() else { return };
-        let Some(file) = turn.known().and_then(|c| c.files.get(at)).map(|change| &change.file) else {
+        let Some(file) = turn.known().and_then(|c| c.files.get(at)).map(|change| &change.file)
+        else {
             return;
         };
         let (letter, role) = letter(file);

@@ -12,17 +12,18 @@ pub use theme::{Depth, ROLES, Role, Theme};
 use crate::app::{App, Overlay};
 use crate::layout::MIN_SIZE;
 use paint::Painter;
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
 
-/// Draws the whole screen.
-pub fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>) {
-    let screen = frame.area();
-    let mut painter = Painter { buffer: frame.buffer_mut(), theme };
+/// Draws the whole screen; gives where the terminal's cursor shall stand, if anywhere.
+pub fn draw(app: &App, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+    let screen = buffer.area;
+    let mut painter = Painter { buffer, theme };
     let size = (screen.width, screen.height);
     if size.0 < MIN_SIZE.0 || size.1 < MIN_SIZE.1 || size != app.size {
         let message = format!("{}×{} is too small", size.0, size.1);
         painter.write(0, 0, screen.width, &message, theme.style(Role::Text));
-        return;
+        return None;
     }
     let areas = app.areas();
     list::draw(app, areas.sidebar, &mut painter);
@@ -36,6 +37,7 @@ pub fn draw(app: &App, theme: &Theme, frame: &mut Frame<'_>) {
     }
     if let Overlay::Prompt(prompt) = &app.overlay {
         let column = 1 + crate::text::width(&prompt.text) as u16;
-        frame.set_cursor_position((column.min(screen.width - 1), areas.status.y));
+        return Some(Position { x: column.min(screen.width - 1), y: areas.status.y });
     }
+    None
 }

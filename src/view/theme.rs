@@ -183,7 +183,8 @@ fn ansi(name: &str) -> Result<Color, String> {
 
 fn color(hex: &str, depth: Depth) -> Result<Color, String> {
     let wrong = || format!("`{hex}` is no colour like `#12ab9f`");
-    let digits = hex.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii()).ok_or_else(wrong)?;
+    let digits =
+        hex.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii()).ok_or_else(wrong)?;
     let value = u32::from_str_radix(digits, 16).map_err(|_| wrong())?;
     let [_, r, g, b] = value.to_be_bytes();
     Ok(match depth {
@@ -209,7 +210,11 @@ fn nearest(r: u8, g: u8, b: u8) -> u8 {
     let average = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
     let grey_at = (average.saturating_sub(3) / 10).min(23) as u8;
     let grey = 8 + 10 * grey_at;
-    if distance((grey, grey, grey)) < distance(cube) { 232 + grey_at } else { 16 + 36 * cr + 6 * cg + cb }
+    if distance((grey, grey, grey)) < distance(cube) {
+        232 + grey_at
+    } else {
+        16 + 36 * cr + 6 * cg + cb
+    }
 }
 
 #[cfg(test)]
