@@ -4,3 +4,7 @@
 
 /// The floors of the house.
 mod architecture;
+/// Real logs, told as upstream tells them.
+mod formats;
+/// Where shared material lies.
+mod shared;
