@@ -76,7 +76,7 @@ impl Frames {
     /// The damage of a file that ends inside a frame.
     pub(super) fn torn(&self) -> Option<Damage> {
         (self.state == State::Inside && !self.told)
-            .then(|| damage(self.frame, "the log ends inside this zstd frame"))
+            .then(|| damage(self.frame, "the log ends inside it"))
     }
 
     pub(super) fn push<S: Sink>(&mut self, bytes: &[u8], lines: &mut Lines, sink: &mut S) {
