@@ -4,6 +4,8 @@
 
 /// The floors of the house.
 mod architecture;
+/// Real logs, told as upstream tells them.
+mod formats;
 /// Display paths, their order, and canonical paths.
 mod paths;
 /// Where the shared reference material lies.

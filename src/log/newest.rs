@@ -1,0 +1,1 @@
+//! The newest turn of a long log, before the log is indexed.

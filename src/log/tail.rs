@@ -1,0 +1,1 @@
+//! Follows a growing log.

@@ -1,0 +1,1 @@
+//! Hints that something in a folder changed.
