@@ -1,6 +1,7 @@
 //! What the commands do.
 
-use super::event::{Effect, Shown, Subject};
+use super::event::{Effect, Subject};
+use crate::reader::Shown;
 use super::outline::{Item, Load};
 use super::prompt::Prompt;
 use super::{App, Focus, Overlay};

@@ -4,7 +4,7 @@ use super::chord::Chord;
 use crate::content::{Changes, FileChange};
 use crate::diff::Comparison;
 use crate::layout::Plan;
-use crate::reader::TurnHead;
+use crate::reader::{Counts, Shown, TurnHead};
 use crate::session::SessionInfo;
 use std::sync::Arc;
 
@@ -84,34 +84,6 @@ pub enum Live {
     Polling,
     /// The log is gone.
     Gone,
-}
-
-/// What a file's comparison counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Lines added.
-    pub added: u32,
-    /// Lines deleted.
-    pub deleted: u32,
-    /// A side is binary.
-    pub binary: bool,
-    /// A side is too large.
-    pub oversized: bool,
-    /// Time ran out: every line counts as changed.
-    pub coarse: bool,
-}
-
-/// What the viewer can show of a file.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Shown {
-    /// Two texts, or one.
-    Text(Arc<Comparison>),
-    /// Binary: sizes in bytes of the sides that are there.
-    Binary(Option<u64>, Option<u64>),
-    /// Too large: sizes in bytes of the sides that are there.
-    Oversized(Option<u64>, Option<u64>),
-    /// It cannot be read, and why.
-    Failed(String),
 }
 
 /// What to compare.

@@ -15,7 +15,8 @@ mod wrapped;
 
 pub use chord::{Chord, Key};
 pub use command::{COMMANDS, Command, Scope, lookup};
-pub use event::{Counts, Effect, Event, Live, Shown, Subject};
+pub use crate::reader::{Counts, Shown};
+pub use event::{Effect, Event, Live, Subject};
 pub use notes::size;
 pub use outline::{Item, Load, Outline, TurnView};
 pub use prompt::Prompt;

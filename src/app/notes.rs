@@ -1,6 +1,6 @@
 //! What is to be said of a changed file beside its lines: every kind of change, in words.
 
-use super::event::Shown;
+use crate::reader::Shown;
 use crate::content::{FileChange, Pair};
 use crate::session::{ChangedFile, EofNewline, FileStatus};
 

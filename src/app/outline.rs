@@ -2,7 +2,7 @@
 //!
 //! One turn is open at a time; its files stand below it, presented ones first.
 
-use super::event::Counts;
+use crate::reader::Counts;
 use super::viewport::Viewport;
 use crate::content::Changes;
 use crate::reader::TurnHead;

@@ -2,7 +2,8 @@
 
 use super::acts;
 use super::command::lookup;
-use super::event::{Effect, Event, Shown};
+use super::event::{Effect, Event};
+use crate::reader::Shown;
 use super::outline::{Item, Load, TurnView};
 use super::prompt::Typed;
 use super::{App, Focus, Overlay, Search};

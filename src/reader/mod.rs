@@ -1,5 +1,13 @@
 //! An opened session: its log, its sources, each turn's changes and comparisons.
 
+mod compare;
 mod head;
+mod present;
+mod report;
+mod session;
+mod texts;
 
+pub use compare::{Counts, Shown, compare, whole};
 pub use head::TurnHead;
+pub use report::{count_all, summary};
+pub use session::{Reader, ReadOptions, open_objects, rules};
