@@ -131,7 +131,11 @@ impl Feed {
         self.format = Some(format);
     }
 
-    fn caught_up(&mut self, out: &mut Output) {
+    pub(super) fn format(&self) -> Option<&'static dyn LogFormat> {
+        self.format
+    }
+
+    pub(super) fn caught_up(&mut self, out: &mut Output) {
         self.decide(out);
         if let Some(reader) = &mut self.reader {
             reader.caught_up(out);

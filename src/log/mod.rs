@@ -5,7 +5,7 @@ pub mod discover;
 pub mod dsh;
 mod frames;
 mod lines;
-pub mod newest;
+mod newest;
 pub mod open;
 pub mod rows;
 pub mod source;

@@ -1,6 +1,7 @@
 //! An open log: which format it is, and its bytes fed to that format's reader, slice by slice.
 
 use super::lines::Lines;
+use super::newest::newest_turn;
 use super::source::{Rows, Stored};
 use super::{FORMATS, LogFormat, Output, WholeLog};
 use std::fmt;
@@ -145,6 +146,19 @@ impl LogFile {
     /// A reader of single rows; none where the log is not lines (its events keep their texts).
     pub fn rows(&self) -> Option<io::Result<Rows>> {
         self.stored().map(|stored| Rows::new(stored.clone()))
+    }
+
+    /// The newest turn of a long log of lines, and the log's format, without reading all of it.
+    /// The events begin with `Reset`; they are a first sight that the index replaces. None where
+    /// the log is short enough to be indexed at once, or the turn's start is not near the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn newest_turn_first(&self) -> io::Result<Option<(&'static dyn LogFormat, Output)>> {
+        match self.stored() {
+            Some(stored) => newest_turn(stored, self.format()),
+            None => Ok(None),
+        }
     }
 
     /// Stored bytes read so far.

@@ -16,6 +16,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy)]
 pub struct Dsh;
 
+pub(in crate::log) use places::generation;
 pub use places::newest_generation;
 
 impl LogFormat for Dsh {

@@ -1,5 +1,6 @@
 //! The numbers of rows: dense from 0, a packed row standing for several. Keeps count of passed-over rows from their bytes alone.
 
+use crate::log::rows;
 use crate::session::event::Place;
 use memchr::{memchr, memchr2, memmem};
 
@@ -135,11 +136,15 @@ fn ends_at_first_brace(line: &[u8]) -> bool {
 }
 
 /// Whether the line is one whole row, as far as its bytes show: it ends with `}`, and no other row
-/// begins inside it. An unescaped `{"type":"` stands in a row only behind `:`, `,` or `[`.
+/// begins inside it. A row that does so behind a torn value's `":`, `[` or `},` is missed; the
+/// number of the row after it tells of that.
 fn is_alone(line: &[u8]) -> bool {
-    let begins = |at: usize| at > 0 && !matches!(line.get(at - 1), Some(b':' | b',' | b'['));
+    let begins = |at: usize| {
+        let before = line.get(..at).unwrap_or_default();
+        at > 0 && ![&b"\":"[..], b"[", b"},"].iter().any(|end| before.ends_with(end))
+    };
     line.ends_with(b"}")
-        && memmem::find(line, b"}{\"").is_none()
+        && !rows::may_be_glued(line)
         && !memmem::find_iter(line, b"{\"type\":\"").any(begins)
 }
 
