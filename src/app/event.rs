@@ -19,6 +19,8 @@ pub enum Event {
     Resize(u16, u16),
     /// The process was stopped and goes on: draw everything anew.
     Resumed,
+    /// A signal asks to stop for a while.
+    Suspend,
     /// A signal asks to end.
     Quit,
     /// What is known of the session as a whole.

@@ -137,6 +137,12 @@ impl App {
         notes::of(change, self.viewer.shown.as_ref())
     }
 
+    /// Nothing that was asked for is still awaited.
+    pub fn is_settled(&self) -> bool {
+        let is_asked = self.open_turn().is_some_and(|turn| turn.changes == Load::Asked);
+        !is_asked && !self.viewer.is_waiting && (self.is_indexed || !self.turns.is_empty())
+    }
+
     fn text_height(&self) -> usize {
         usize::from(self.areas().text.height)
     }

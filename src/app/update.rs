@@ -25,7 +25,11 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
             app.refit();
             Vec::new()
         }
-        Event::Resumed => Vec::new(),
+        Event::Resumed => {
+            app.refit();
+            Vec::new()
+        }
+        Event::Suspend => vec![Effect::Suspend],
         Event::Quit => vec![Effect::Quit],
         Event::Info(info) => {
             app.info = *info;

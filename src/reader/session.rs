@@ -4,7 +4,7 @@ use super::head::TurnHead;
 use super::present::presented;
 use super::texts::LogTexts;
 use crate::content::{Changes, ContentError, GitObjects, canonical};
-use crate::log::{LogError, LogFile, LogFormat, OpenOptions, Output};
+use crate::log::{LogError, LogFile, LogFormat, Output, Rows, Stored};
 use crate::replay::Replay;
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
@@ -33,7 +33,11 @@ pub struct ReadOptions {
 /// An opened session.
 pub struct Reader {
     options: ReadOptions,
-    log: LogFile,
+    /// The log's path, or the name that stands for it.
+    path: PathBuf,
+    format: Option<&'static dyn LogFormat>,
+    /// The log's bytes, to read rows again; none for a log that is not lines.
+    stored: Option<Stored>,
     transcript: Transcript,
     damages: Vec<Damage>,
     /// Made when the working directory is known.
@@ -46,6 +50,8 @@ struct Place {
     cwd: Option<String>,
     rules: PathRules,
     objects: GitObjects,
+    /// Object directories that turns named.
+    added: Vec<PathBuf>,
     replay: Replay,
     is_here: bool,
     warning: Option<String>,
@@ -74,39 +80,47 @@ pub fn rules(cwd: &Path, objects: &GitObjects, home: &Path) -> PathRules {
 }
 
 impl Reader {
-    /// Opens a log; nothing of it is read yet.
-    ///
-    /// # Errors
-    /// It cannot be opened.
-    pub fn open(path: &Path, options: ReadOptions) -> Result<Self, LogError> {
-        let how = OpenOptions { format: options.format.clone(), session: None };
-        Ok(Self::new(LogFile::open(path, &how)?, options))
+    /// A reader of nothing yet.
+    pub fn new(options: ReadOptions) -> Self {
+        Self {
+            options,
+            path: PathBuf::new(),
+            format: None,
+            stored: None,
+            transcript: Transcript::default(),
+            damages: Vec::new(),
+            place: None,
+        }
     }
 
-    /// A reader of an opened log.
-    pub fn new(log: LogFile, options: ReadOptions) -> Self {
-        let (transcript, damages) = (Transcript::default(), Vec::new());
-        Self { options, log, transcript, damages, place: None }
+    /// What is needed to read rows of the log again. Comes before what the log tells.
+    pub fn opened(
+        &mut self,
+        path: PathBuf,
+        format: Option<&'static dyn LogFormat>,
+        stored: Option<Stored>,
+    ) {
+        (self.path, self.format, self.stored) = (path, format, stored);
     }
 
-    /// Reads the log to its end, and takes that for its end.
+    /// Reads a whole log to its end, and takes that for its end.
     ///
     /// # Errors
     /// It cannot be read, or is no log of a known format.
-    pub fn read_all(&mut self) -> Result<(), LogError> {
+    pub fn read_all(&mut self, mut log: LogFile) -> Result<(), LogError> {
+        const SLICE: u64 = 4 << 20;
         let mut output = Output::default();
-        while !self.log.step(1 << 22, &mut output)?.caught_up {
+        loop {
+            let progress = log.step(SLICE, &mut output)?;
+            self.opened(log.path().to_owned(), log.format(), log.stored().cloned());
             self.apply(std::mem::take(&mut output));
+            if progress.caught_up {
+                break;
+            }
         }
-        self.apply(std::mem::take(&mut output));
-        let read = self.log.read_all(&mut output);
+        let end = log.read_all(&mut output);
         self.apply(output);
-        read
-    }
-
-    /// The log.
-    pub fn log(&mut self) -> &mut LogFile {
-        &mut self.log
+        end
     }
 
     /// What the log has told so far.
@@ -135,8 +149,8 @@ impl Reader {
         warnings.extend(warning.map(|message| Damage { line: None, offset: None, message }));
         SessionInfo {
             id: header.id.unwrap_or_default(),
-            format: self.format().map(|format| format.name().to_owned()).unwrap_or_default(),
-            path: self.log.path().to_string_lossy().into_owned(),
+            format: self.format.map(|format| format.name().to_owned()).unwrap_or_default(),
+            path: self.path.to_string_lossy().into_owned(),
             cwd: header.cwd,
             title: header.title,
             created_at: header.created_at,
@@ -157,9 +171,10 @@ impl Reader {
     /// One line: the trees that the log names cannot be compared and its edits tell nothing.
     pub fn changes(&mut self, turn: u32) -> Result<Option<Changes>, String> {
         let Some(record) = self.transcript.turn(turn).cloned() else { return Ok(None) };
-        let (format, rows) = (self.format(), self.log.rows());
+        let (format, rows) = (self.format, self.stored.clone().map(Rows::new));
         self.place();
         let Some(place) = self.place.as_mut() else { return Ok(None) };
+        place.add_objects(&record);
         let from_trees = place.compare_trees(&record);
         if let Some(Ok(changes)) = from_trees {
             return Ok(Some(changes));
@@ -196,10 +211,6 @@ impl Reader {
         self.place().rules.clone()
     }
 
-    fn format(&self) -> Option<&'static dyn LogFormat> {
-        self.log.format()
-    }
-
     /// What depends on the working directory, made anew when the log names another one.
     fn place(&mut self) -> &mut Place {
         let cwd = &self.transcript.header.cwd;
@@ -224,21 +235,29 @@ impl Place {
         let rules = rules(&directory, &objects, &options.home);
         let is_here = directory.is_dir();
         let replay = Replay::new(rules.clone());
-        Self { cwd, rules, objects, replay, is_here, warning }
+        Self { cwd, rules, objects, added: Vec::new(), replay, is_here, warning }
+    }
+
+    /// Takes the git directory that holds a turn's trees among the objects.
+    fn add_objects(&mut self, record: &TurnRecord) {
+        let Some(directory) = record.git_dir.as_ref().map(|dir| Path::new(dir).join("objects"))
+        else {
+            return;
+        };
+        if self.added.contains(&directory) {
+            return;
+        }
+        // One that is gone shows when its trees are read.
+        if let Ok(objects) = self.objects.clone().with_objects(&directory) {
+            self.objects = objects;
+        }
+        self.added.push(directory);
     }
 
     fn compare_trees(&self, record: &TurnRecord) -> Option<Result<Changes, ContentError>> {
         let (before, after) = (record.tree_before.as_ref()?, record.tree_after.as_ref()?);
-        let own = record.git_dir.as_ref().map(|git_dir| {
-            self.objects.clone().with_objects(&Path::new(git_dir).join("objects"))
-        });
-        let objects = match own {
-            None => &self.objects,
-            Some(Ok(ref objects)) => objects,
-            Some(Err(error)) => return Some(Err(error)),
-        };
         let place = TreePlace { root: &self.rules.root, rules: &self.rules };
-        Some(changes_between(objects, before, after, &place))
+        Some(changes_between(&self.objects, before, after, &place))
     }
 }
 
