@@ -8,6 +8,8 @@ mod architecture;
 mod formats;
 /// Display paths, their order, and canonical paths.
 mod paths;
+/// Edits of a log made into changed files.
+mod replays;
 /// Where the shared reference material lies.
 mod shared;
 /// Two trees compared, against git.

@@ -1,0 +1,414 @@
+//! A log's edits made into changed files, without any disk or repository.
+
+use handback::content::{Changes, ContentId, FileChange, Pair};
+use handback::replay::{Replay, State, Texts};
+use handback::session::event::{
+    AppliedHunk, Edit, EditAction, EditBody, EditOutcome, EditSource, KnownText, KnownTextSource,
+    LogEvent,
+};
+use handback::session::path::PathRules;
+use handback::session::transcript::Transcript;
+use handback::session::{ChangesSource, FileStatus, TurnState};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A session told edit by edit.
+#[derive(Default)]
+struct Told {
+    transcript: Transcript,
+    turn: u32,
+    disk: HashMap<PathBuf, State>,
+    base: HashMap<PathBuf, State>,
+    read: Cell<usize>,
+}
+
+impl Texts for Told {
+    fn edit_body(&self, edit: &Edit, _nth: usize) -> Option<Arc<EditBody>> {
+        self.read.set(self.read.get() + 1);
+        match &edit.body {
+            EditSource::Kept(body) => Some(Arc::clone(body)),
+            EditSource::InLog { .. } => None,
+        }
+    }
+
+    fn known_text(&self, known: &KnownText) -> State {
+        match &known.text {
+            KnownTextSource::Absent => State::Absent,
+            KnownTextSource::Kept(text) => state(text),
+            _ => State::Unknown,
+        }
+    }
+
+    fn on_disk(&self, path: &Path) -> State {
+        self.disk.get(path).cloned().unwrap_or_default()
+    }
+
+    fn at_base(&self, path: &Path) -> State {
+        self.base.get(path).cloned().unwrap_or_default()
+    }
+}
+
+fn state(text: &str) -> State {
+    State::Text(text.as_bytes().into())
+}
+
+impl Told {
+    fn turn(mut self) -> Self {
+        self.turn += 1;
+        self.transcript.apply(LogEvent::TurnStart { turn: self.turn, at: None });
+        self
+    }
+
+    fn event(mut self, path: &str, body: EditBody, outcome: EditOutcome) -> Self {
+        let call_id = format!("call{}", self.transcript.revision);
+        self.transcript.apply(LogEvent::Edit(Edit {
+            turn: self.turn,
+            call_id,
+            tool: "edit".into(),
+            path: path.into(),
+            outcome,
+            body: EditSource::Kept(Arc::new(body)),
+        }));
+        self
+    }
+
+    fn body(self, path: &str, body: EditBody) -> Self {
+        self.event(path, body, EditOutcome::Applied)
+    }
+
+    fn action(self, path: &str, action: EditAction) -> Self {
+        self.body(path, EditBody { action, ..EditBody::default() })
+    }
+
+    fn create(self, path: &str, content: &str) -> Self {
+        self.action(path, EditAction::Write { content: content.into(), created: Some(true) })
+    }
+
+    fn write(self, path: &str, content: &str) -> Self {
+        self.action(path, EditAction::Write { content: content.into(), created: Some(false) })
+    }
+
+    fn replace(self, path: &str, old: &str, new: &str) -> Self {
+        self.action(path, EditAction::Replace { pairs: vec![(old.into(), new.into(), false)] })
+    }
+
+    fn delete(self, path: &str) -> Self {
+        self.action(path, EditAction::Delete)
+    }
+
+    fn hunk(self, path: &str, old: &str, new: &str) -> Self {
+        let hunk = AppliedHunk {
+            old_text: Some(old.into()),
+            new_text: Some(new.into()),
+            ..AppliedHunk::default()
+        };
+        self.body(path, EditBody { hunks: vec![hunk], ..EditBody::default() })
+    }
+
+    fn read(mut self, path: &str, text: &str) -> Self {
+        self.transcript.apply(LogEvent::KnownText(KnownText {
+            turn: self.turn,
+            path: path.into(),
+            text: KnownTextSource::Kept(text.into()),
+        }));
+        self
+    }
+
+    fn disk(mut self, path: &str, text: &str) -> Self {
+        self.disk.insert(path.into(), state(text));
+        self
+    }
+
+    fn base(mut self, path: &str, text: &str) -> Self {
+        self.base.insert(path.into(), state(text));
+        self
+    }
+
+    fn changes(&self, turn: u32) -> Changes {
+        replay().turn(turn, &self.transcript.turns, self).unwrap()
+    }
+
+    /// Each changed file on a line: status, display, before → after.
+    fn list(&self, turn: u32) -> Vec<String> {
+        self.changes(turn).files.iter().map(line).collect()
+    }
+}
+
+fn replay() -> Replay {
+    Replay::new(PathRules { cwd: "/w".into(), root: "/w".into(), home: "/home".into() })
+}
+
+fn line(change: &FileChange) -> String {
+    let text = |id: &ContentId| match id {
+        ContentId::Absent => "-".to_owned(),
+        ContentId::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+        other => panic!("not from the log: {other:?}"),
+    };
+    let what = match &change.pair {
+        Pair::Sides { old, new } => format!("{} → {}", text(old), text(new)),
+        Pair::Hunks(hunks) => hunks
+            .iter()
+            .map(|hunk| {
+                let at = |line: Option<u32>| line.map_or("?".to_owned(), |line| line.to_string());
+                let text = |text: &Option<String>| {
+                    text.clone().map_or("-".to_owned(), |text| format!("{text:?}"))
+                };
+                format!(
+                    "@{},{} {} → {}",
+                    at(hunk.old_start),
+                    at(hunk.new_start),
+                    text(&hunk.old_text),
+                    text(&hunk.new_text)
+                )
+            })
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    let from = change.file.old_path.as_ref().map(|old| format!(" from {old}")).unwrap_or_default();
+    format!("{:?} {}{from}: {what}", change.file.status, change.file.display)
+}
+
+#[test]
+fn edits_of_a_created_file_make_whole_sides_net_per_turn() {
+    let told = Told::default()
+        .turn()
+        .create("a", "one\ntwo\n")
+        .replace("./a", "two", "2")
+        .turn()
+        .replace("/w/a", "one", "1")
+        .replace("b/../a", "2", "zwei");
+    assert_eq!(told.list(1), [r#"Added a: - → "one\n2\n""#]);
+    assert_eq!(told.list(2), [r#"Modified a: "one\n2\n" → "1\nzwei\n""#]);
+    assert_eq!(told.changes(2).source, ChangesSource::Replayed);
+}
+
+#[test]
+fn what_was_changed_back_or_made_and_deleted_is_not_listed() {
+    let told = Told::default()
+        .turn()
+        .create("a", "one")
+        .create("b", "x")
+        .delete("b")
+        .turn()
+        .replace("a", "one", "two")
+        .replace("a", "two", "one")
+        .turn()
+        .delete("a")
+        .turn()
+        .create("a", "again");
+    assert_eq!(told.list(1), [r#"Added a: - → "one""#]);
+    assert!(told.list(2).is_empty());
+    assert_eq!(told.list(3), [r#"Deleted a: "one" → -"#]);
+    assert_eq!(told.list(4), [r#"Added a: - → "again""#]);
+}
+
+#[test]
+fn only_applied_edits_count() {
+    let edit = |content: &str| EditBody {
+        action: EditAction::Write { content: content.into(), created: None },
+        ..EditBody::default()
+    };
+    let told = Told::default()
+        .turn()
+        .create("a", "1")
+        .event("a", edit("2"), EditOutcome::Failed)
+        .event("a", edit("3"), EditOutcome::Denied)
+        .event("b", edit("4"), EditOutcome::Pending);
+    assert_eq!(told.list(1), [r#"Added a: - → "1""#]);
+}
+
+#[test]
+fn a_full_read_the_base_or_the_disk_give_the_text_that_edits_start_from() {
+    let told = Told::default().turn().read("a", "x\ny\n").replace("a", "x", "X");
+    assert_eq!(told.list(1), [r#"Modified a: "x\ny\n" → "X\ny\n""#]);
+    let told = Told::default().base("/w/a", "x\ny\n").turn().replace("a", "x", "X");
+    assert_eq!(told.list(1), [r#"Modified a: "x\ny\n" → "X\ny\n""#]);
+    let told = Told::default()
+        .disk("/w/a", "1\nX\nZ\n")
+        .turn()
+        .replace("a", "x", "X")
+        .turn()
+        .replace("a", "z", "Z");
+    assert_eq!(told.list(1), [r#"Modified a: "1\nx\nz\n" → "1\nX\nz\n""#]);
+    assert_eq!(told.list(2), [r#"Modified a: "1\nX\nz\n" → "1\nX\nZ\n""#]);
+    assert_eq!(told.changes(1).source, ChangesSource::Replayed);
+}
+
+#[test]
+fn a_disk_that_moved_on_is_not_believed() {
+    let told = Told::default()
+        .disk("/w/a", "quite\nother\n")
+        .turn()
+        .replace("a", "x", "X")
+        .turn()
+        .create("b", "1");
+    assert_eq!(told.list(1), [r#"Modified a: @?,? "x" → "X""#]);
+    assert_eq!(told.changes(1).source, ChangesSource::Hunks);
+    let note = told.changes(1).files[0].note.clone().unwrap();
+    assert!(note.contains("not in the log") && !note.contains('\n'), "{note}");
+    assert_eq!(told.changes(2).source, ChangesSource::Replayed);
+}
+
+#[test]
+fn hunks_are_numbered_by_the_one_place_where_they_stand() {
+    let told = Told::default()
+        .disk("/w/a", "0\nctx\nX\nend\n0\n")
+        .turn()
+        .hunk("a", "ctx\nx\nend", "ctx\nX\nend")
+        .hunk("a", "nowhere", "gone");
+    assert_eq!(
+        told.list(1),
+        [r#"Modified a: @2,2 "ctx\nx\nend" → "ctx\nX\nend"; @?,? "nowhere" → "gone""#]
+    );
+    let twice =
+        Told::default().disk("/w/a", "x\nx\n-\n").turn().hunk("a", "q", "x").hunk("a", "r", "s");
+    assert_eq!(twice.list(1), [r#"Modified a: @?,? "q" → "x"; @?,? "r" → "s""#]);
+}
+
+#[test]
+fn a_step_that_does_not_fit_costs_only_its_own_file_and_turn() {
+    let told = Told::default()
+        .turn()
+        .create("a", "one\n")
+        .create("b", "b")
+        .turn()
+        .replace("a", "two", "2")
+        .replace("b", "b", "B")
+        .turn()
+        .write("a", "whole\n")
+        .turn()
+        .replace("a", "whole", "new");
+    assert_eq!(told.list(2), [r#"Modified a: @?,? "two" → "2""#, r#"Modified b: "b" → "B""#]);
+    assert!(told.changes(2).files[0].note.as_ref().unwrap().contains("edit 1 of the turn"));
+    assert_eq!(told.changes(2).source, ChangesSource::Hunks);
+    assert_eq!(told.list(3), [r#"Modified a: @?,1 - → "whole""#]);
+    assert_eq!(told.list(4), [r#"Modified a: "whole\n" → "new\n""#]);
+}
+
+#[test]
+fn a_text_read_between_edits_shows_what_the_log_did_not_see() {
+    let told = Told::default()
+        .turn()
+        .create("a", "1\n")
+        .turn()
+        .read("a", "1\nfrom a shell\n")
+        .replace("a", "1", "one");
+    assert_eq!(told.list(2), [r#"Modified a: "1\nfrom a shell\n" → "one\nfrom a shell\n""#]);
+}
+
+#[test]
+fn a_read_that_lost_line_ends_does_not_change_the_text() {
+    let told = Told::default()
+        .base("/w/a", "\u{feff}1\r\n2\r\n")
+        .turn()
+        .read("a", "1\n2")
+        .replace("a", "1\n2", "1\ntwo");
+    assert_eq!(
+        told.list(1),
+        ["Modified a: \"\\u{feff}1\\r\\n2\\r\\n\" → \"\\u{feff}1\\r\\ntwo\\r\\n\""]
+    );
+}
+
+#[test]
+fn a_move_is_a_rename_with_the_text_of_its_origin() {
+    let moved = |from: &str, action: EditAction| EditBody {
+        moved_from: Some(from.into()),
+        action,
+        ..EditBody::default()
+    };
+    let told = Told::default()
+        .turn()
+        .create("a", "one\n")
+        .turn()
+        .body("b", moved("a", EditAction::Keep))
+        .turn()
+        .replace("b", "one", "1")
+        .body(
+            "c",
+            moved("b", EditAction::Replace { pairs: vec![("1".into(), "uno".into(), false)] }),
+        )
+        .turn()
+        .replace("c", "uno", "eins");
+    assert_eq!(told.list(2), [r#"Renamed b from a: "one\n" → "one\n""#]);
+    assert_eq!(told.list(3), [r#"Renamed c from b: "one\n" → "uno\n""#]);
+    assert_eq!(told.list(4), [r#"Modified c: "uno\n" → "eins\n""#]);
+    // A circle of moves ends.
+    let circle = Told::default()
+        .turn()
+        .body("b", moved("a", EditAction::Keep))
+        .body("a", moved("b", EditAction::Keep));
+    circle.changes(1);
+}
+
+#[test]
+fn files_are_listed_in_display_order() {
+    let told = Told::default()
+        .turn()
+        .create("b", "")
+        .create("/home/x", "")
+        .create("/z", "")
+        .create("A", "");
+    let shown: Vec<_> = told.changes(1).files.into_iter().map(|f| f.file.display).collect();
+    assert_eq!(shown, ["/z", "A", "b", "~/x"]);
+}
+
+#[test]
+fn a_replay_grows_with_its_log_and_sees_edits_settle_late() {
+    let mut told = Told::default().turn().create("a", "1\n");
+    let mut replay = replay();
+    let list = |told: &Told, replay: &mut Replay, turn| -> Vec<String> {
+        let changes = replay.turn(turn, &told.transcript.turns, told).unwrap();
+        changes.files.iter().map(line).collect()
+    };
+    assert_eq!(list(&told, &mut replay, 1), [r#"Added a: - → "1\n""#]);
+    assert!(replay.turn(2, &told.transcript.turns, &told).is_none());
+    let pending = EditBody {
+        action: EditAction::Replace { pairs: vec![("1".into(), "2".into(), false)] },
+        ..EditBody::default()
+    };
+    told = told.event("a", pending, EditOutcome::Pending).turn().replace("a", "1", "one");
+    assert_eq!(list(&told, &mut replay, 2), [r#"Modified a: "1\n" → "one\n""#]);
+    let call_id = told.transcript.turns[0].edits[1].call_id.clone();
+    told.transcript.apply(LogEvent::EditSettled {
+        turn: 1,
+        call_id,
+        outcome: EditOutcome::Applied,
+        result: None,
+        body: None,
+    });
+    told.transcript.apply(LogEvent::TurnEnd { turn: 1, at: None, state: TurnState::Completed });
+    assert_eq!(list(&told, &mut replay, 1), [r#"Added a: - → "2\n""#]);
+    assert_eq!(told.changes(2).files[0].file.status, FileStatus::Modified);
+    assert_eq!(list(&told, &mut replay, 2), [r#"Modified a: @?,? "1" → "one""#]);
+}
+
+#[test]
+fn all_turns_of_a_long_session_are_had_in_either_direction_with_few_reads() {
+    const TURNS: u32 = 1000;
+    for known in [true, false] {
+        let mut told = Told::default();
+        for turn in 0..TURNS {
+            told = told.turn();
+            told = if turn == 0 && known {
+                told.create("a", "line 0\n")
+            } else {
+                told.replace("a", &format!("line {turn}\n"), &format!("line {}\n", turn + 1))
+            };
+            told = if turn == 0 && known { told.replace("a", "line 0", "line 1") } else { told };
+        }
+        for newest_first in [true, false] {
+            let mut replay = replay();
+            told.read.set(0);
+            for at in 1..=TURNS {
+                let turn = if newest_first { TURNS + 1 - at } else { at };
+                let changes = replay.turn(turn, &told.transcript.turns, &told).unwrap();
+                assert_eq!(changes.files.len(), 1);
+                assert_eq!(changes.source == ChangesSource::Replayed, known);
+            }
+            let each = told.read.get() / TURNS as usize;
+            assert!(each < 200, "{each} rows read for each turn");
+        }
+    }
+}
