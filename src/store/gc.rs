@@ -1,0 +1,152 @@
+//! How large the store is, and what goes when it is too old or too large.
+
+use super::kept::KeptSession;
+use super::session::{read_info, rows_path};
+use super::settings::Settings;
+use super::{SCRATCH_FOLDER, STAT_CACHE, Store, StoreError, io_error, lock};
+use serde::Serialize;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// The folder of a session that is being removed is called so.
+const GONE: &str = ".gone-";
+
+/// One session's share of the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSize {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What session it is; empty where nothing was recorded.
+    pub session: KeptSession,
+    /// What it takes of the disk, in bytes.
+    pub bytes: u64,
+    /// When it was recorded last.
+    pub changed: SystemTime,
+    /// Whether a recorder has it now.
+    pub recorded: bool,
+}
+
+/// What a clean-up did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GcReport {
+    /// The sessions that were removed.
+    pub removed: Vec<SessionSize>,
+    /// How much of the disk is free again, in bytes.
+    pub freed: u64,
+    /// How much the store takes now, in bytes.
+    pub left: u64,
+    /// What could not be removed, a line each.
+    pub problems: Vec<String>,
+}
+
+impl Store {
+    /// Every session with its size, the one recorded last first.
+    pub fn status(&self) -> Result<Vec<SessionSize>, StoreError> {
+        let sizes = self.session_folders()?.into_iter().map(size_of_session);
+        let mut sizes: Vec<SessionSize> = sizes.collect::<Result<_, _>>()?;
+        sizes.sort_by_key(|size| std::cmp::Reverse(size.changed));
+        Ok(sizes)
+    }
+
+    /// Removes what no recorder needs: scratch objects, sessions that are too old, and the oldest
+    /// ones while the store is too large. A session that is open stays.
+    pub fn gc(&self, settings: &Settings, now: SystemTime) -> Result<GcReport, StoreError> {
+        let mut report = GcReport::default();
+        self.sweep_gone(&mut report);
+        for folder in self.session_folders()? {
+            self.remove_scratch(&folder, &mut report);
+        }
+        let sizes = self.status()?;
+        report.left = sizes.iter().map(|size| size.bytes).sum();
+        for size in sizes.into_iter().rev() {
+            let age = now.duration_since(size.changed).unwrap_or(Duration::ZERO);
+            if age <= settings.max_age && report.left <= settings.max_bytes {
+                continue;
+            }
+            match self.remove_session(&size.folder) {
+                Ok(true) => {
+                    report.left -= size.bytes;
+                    report.freed += size.bytes;
+                    report.removed.push(size);
+                }
+                Ok(false) => {}
+                Err(error) => report.problems.push(error.to_string()),
+            }
+        }
+        Ok(report)
+    }
+
+    /// Removes a session unless it is open. It is renamed first: nobody meets half of it.
+    fn remove_session(&self, folder: &Path) -> Result<bool, StoreError> {
+        let failed = io_error("remove", folder);
+        let Some(_locks) = lock::for_removal(folder).map_err(&failed)? else { return Ok(false) };
+        let Some(name) = folder.file_name() else { return Ok(false) };
+        let gone = folder.with_file_name(format!("{GONE}{}", name.to_string_lossy()));
+        self.disk.remove(&gone).map_err(&failed)?;
+        self.disk.rename(folder, &gone).map_err(&failed)?;
+        self.disk.remove(&gone).map_err(&failed)?;
+        Ok(true)
+    }
+
+    /// Removes what a clean-up that was killed has left.
+    fn sweep_gone(&self, report: &mut GcReport) {
+        let Ok(entries) = fs::read_dir(self.sessions()) else { return };
+        for entry in entries.flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(GONE.as_bytes()) {
+                self.remove_part(&entry.path(), report);
+            }
+        }
+    }
+
+    fn remove_scratch(&self, folder: &Path, report: &mut GcReport) {
+        match lock::for_removal(folder) {
+            Ok(Some(_locks)) => {
+                self.remove_part(&folder.join(SCRATCH_FOLDER), report);
+                self.remove_part(&folder.join(STAT_CACHE), report);
+            }
+            Ok(None) => {}
+            Err(cause) => report.problems.push(io_error("lock", folder)(cause).to_string()),
+        }
+    }
+
+    fn remove_part(&self, path: &Path, report: &mut GcReport) {
+        let bytes = disk_use(path).unwrap_or(0);
+        match self.disk.remove(path) {
+            Ok(()) => report.freed += bytes,
+            Err(cause) => report.problems.push(io_error("remove", path)(cause).to_string()),
+        }
+    }
+}
+
+fn size_of_session(folder: PathBuf) -> Result<SessionSize, StoreError> {
+    let failed = io_error("read", &folder);
+    let changed = fs::metadata(rows_path(&folder)).or_else(|_| fs::metadata(&folder));
+    Ok(SessionSize {
+        session: read_info(&folder, &mut Vec::new())?.unwrap_or_default(),
+        bytes: disk_use(&folder).map_err(&failed)?,
+        changed: changed.and_then(|meta| meta.modified()).map_err(&failed)?,
+        recorded: lock::is_recorded(&folder).map_err(&failed)?,
+        folder,
+    })
+}
+
+/// What a file, or a directory with all that is in it, takes of the disk, in bytes. What vanishes
+/// meanwhile takes nothing.
+fn disk_use(path: &Path) -> io::Result<u64> {
+    let meta = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        meta => meta?,
+    };
+    let mut bytes = meta.blocks() * 512;
+    if meta.is_dir() {
+        for entry in fs::read_dir(path)? {
+            bytes += disk_use(&entry?.path())?;
+        }
+    }
+    Ok(bytes)
+}
