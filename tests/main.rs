@@ -4,3 +4,5 @@
 
 /// The floors of the house.
 mod architecture;
+/// The store when things go wrong.
+mod faults;

@@ -68,7 +68,9 @@ impl SessionStore {
         let read = rows::read(source, &mut position, &mut self.damages, |row| found.push(row));
         let moved = position != self.position;
         self.position = position;
-        found.into_iter().for_each(|row| self.apply(row));
+        for row in found {
+            self.apply(row);
+        }
         read.map_err(failed)?;
         Ok(moved)
     }
