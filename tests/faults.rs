@@ -242,7 +242,7 @@ fn a_kill_at_any_point_costs_the_turn_in_hand_and_nothing_else() {
         assert_eq!(unfinished, None, "{place}");
         points += 1;
     }
-    assert!(points > 60, "only {points} changes were made to the disk");
+    assert!(points > 50, "only {points} changes were made to the disk");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_failure_anywhere_is_an_error_and_the_same_call_works_later() {
             }
             point += 1;
         }
-        assert!(point > 60, "only {point} changes were made to the disk");
+        assert!(point > 50, "only {point} changes were made to the disk");
     }
 }
 
@@ -385,8 +385,8 @@ fn a_spoilt_or_missing_object_is_named() {
         spoilt[at] ^= 0x10;
         fs::write(&path, spoilt).unwrap();
         let problems = store.verify().unwrap().problems;
-        // The two flag bytes of zlib may change without changing what comes out.
-        assert!(problems.len() == 1 || (at < 2 && problems.is_empty()), "byte {at}: {problems:?}");
+        // In zlib's header a flipped bit may mean nothing; git does not mind it either.
+        assert!(problems.len() == 1 || (at == 0 && problems.is_empty()), "byte {at}");
         assert!(problems.iter().all(|line| line.contains(&id) && !line.contains('\n')));
     }
     for len in 0..whole.len() {
@@ -502,7 +502,8 @@ fn two_recorders_of_a_session_never_both_write_and_kill_9_loses_no_kept_turn() {
     let second = store.writer(&key(), &info(), Settings::default()).unwrap();
     assert!(matches!(second, Recording::Follower));
     let mut follower = store.session(&key()).unwrap().unwrap();
-    let seen = kept.find(|turn| *turn > 5).unwrap();
+    let known = *follower.turns.keys().last().unwrap();
+    let seen = kept.find(|turn| *turn > known + 5).unwrap();
     assert!(follower.refresh().unwrap());
     assert!(follower.turns.contains_key(&seen));
     assert!(store.status().unwrap()[0].recorded);

@@ -150,3 +150,99 @@ fn disk_use(path: &Path) -> io::Result<u64> {
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Named, Note, Recording, SessionKey, Writer};
+    use std::fs::File;
+
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+    fn writer(store: &Store, id: &str) -> Box<Writer> {
+        let info = KeptSession { format: "dsh".into(), id: id.into(), ..KeptSession::default() };
+        match store.writer(&SessionKey::named("dsh", id), &info, Settings::default()).unwrap() {
+            Recording::Writer(writer) => writer,
+            Recording::Follower => panic!("nobody else records"),
+        }
+    }
+
+    /// Records a session that was written last so many days before `now`.
+    fn record(store: &Store, id: &str, now: SystemTime, days: u32) {
+        let mut writer = writer(store, id);
+        let named = Named { turn: 1, path: "a", display: "a", mode: 0o100_644 };
+        writer.put_blob(named, &vec![b'x'; 10_000]).unwrap();
+        writer.note(Note { at: 0, text: id.into() }).unwrap();
+        let rows = File::options()
+            .append(true)
+            .open(store.root().join(format!("sessions/dsh-{id}/rows.log")));
+        rows.unwrap().set_modified(now - DAY * days).unwrap();
+    }
+
+    fn ids(sizes: &[SessionSize]) -> Vec<&str> {
+        sizes.iter().map(|size| size.session.id.as_str()).collect()
+    }
+
+    #[test]
+    fn sessions_that_are_too_old_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let now = SystemTime::now();
+        for (id, days) in [("old", 31), ("older", 400), ("fresh", 29)] {
+            record(&store, id, now, days);
+        }
+        assert_eq!(ids(&store.status().unwrap()), ["fresh", "old", "older"]);
+        let report = store.gc(&Settings::default(), now).unwrap();
+        assert_eq!(ids(&report.removed), ["older", "old"]);
+        assert_eq!(ids(&store.status().unwrap()), ["fresh"]);
+        assert_eq!(report.left, store.status().unwrap()[0].bytes);
+        assert!(report.freed >= 2 * 4096 && report.problems.is_empty());
+    }
+
+    #[test]
+    fn the_oldest_go_until_the_rest_is_small_enough() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let now = SystemTime::now();
+        for (id, days) in [("c", 3), ("a", 1), ("b", 2)] {
+            record(&store, id, now, days);
+        }
+        let one = store.status().unwrap()[0].bytes;
+        let settings = Settings { max_bytes: 2 * one, ..Settings::default() };
+        assert_eq!(ids(&store.gc(&settings, now).unwrap().removed), ["c"]);
+        assert_eq!(ids(&store.gc(&settings, now).unwrap().removed), [""; 0]);
+    }
+
+    #[test]
+    fn a_session_that_is_recorded_or_read_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let now = SystemTime::now();
+        for id in ["recorded", "read", "closed"] {
+            record(&store, id, now, 99);
+        }
+        let recorder = writer(&store, "recorded");
+        fs::create_dir(recorder.scratch_objects().unwrap().join("aa")).unwrap();
+        let reader = store.session(&SessionKey::named("dsh", "read")).unwrap();
+        let report = store.gc(&Settings::default(), now).unwrap();
+        assert_eq!(ids(&report.removed), ["closed"]);
+        assert!(recorder.scratch_objects().unwrap().join("aa").exists());
+        drop((recorder, reader));
+        assert_eq!(store.gc(&Settings::default(), now).unwrap().removed.len(), 2);
+    }
+
+    #[test]
+    fn scratch_goes_with_its_recorder() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let recorder = writer(&store, "s");
+        let scratch = recorder.scratch_objects().unwrap();
+        let cache = recorder.stat_cache();
+        fs::write(&cache, b"cache").unwrap();
+        fs::write(scratch.join("object"), [0; 5000]).unwrap();
+        drop(recorder);
+        let report = store.gc(&Settings::default(), SystemTime::now()).unwrap();
+        assert!(!scratch.exists() && !cache.exists() && report.freed >= 5000);
+        assert_eq!(store.status().unwrap().len(), 1);
+    }
+}

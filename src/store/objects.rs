@@ -7,7 +7,8 @@ use gix::ObjectId;
 use gix::hash::Kind;
 use gix::objs::Kind as ObjectKind;
 use gix::odb::loose;
-use gix::zlib::{Compression, stream::deflate};
+use gix::zlib::stream::deflate;
+use gix::zlib::{Compression, Decompress, FlushDecompress, Status};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
@@ -74,11 +75,9 @@ impl Objects {
     /// Checks that an object is whole and has the right name.
     pub(super) fn check(&self, id: &ObjectId) -> Result<(), StoreError> {
         let bad = |cause: String| StoreError::Object { id: id.to_string(), cause };
-        let mut bytes = Vec::new();
-        let found = self.loose.try_find(id, &mut bytes).map_err(|error| bad(one_line(&error)))?;
-        let object = found.ok_or_else(|| bad("it is gone".into()))?;
-        let kind = object.kind;
-        let real = self.hash(kind, &bytes)?;
+        let packed =
+            fs::read(self.loose.object_path(id)).map_err(|error| bad(error.to_string()))?;
+        let real = hash_of_packed(&packed, id.kind()).map_err(bad)?;
         if real == *id { Ok(()) } else { Err(bad(format!("its content is that of {real}"))) }
     }
 
@@ -100,6 +99,30 @@ impl Objects {
         gix::objs::compute_hash(self.loose.object_hash(), kind, bytes)
             .map_err(|error| StoreError::Object { id: String::new(), cause: one_line(&error) })
     }
+}
+
+/// The id of a packed object: the hash of all that comes out of it. Stricter than reading it, which
+/// does not look at what stands behind the content.
+fn hash_of_packed(packed: &[u8], kind: Kind) -> Result<ObjectId, String> {
+    let mut inflate = Decompress::new();
+    let mut hasher = gix::hash::hasher(kind);
+    let mut out = vec![0; 1 << 16];
+    loop {
+        let (read, before) = (inflate.total_in(), inflate.total_out());
+        let rest = usize::try_from(read).ok().and_then(|read| packed.get(read..));
+        let status = inflate
+            .decompress(rest.unwrap_or_default(), &mut out, FlushDecompress::Finish)
+            .map_err(|error| one_line(&error))?;
+        let written = (inflate.total_out() - before) as usize;
+        hasher.update(out.get(..written).unwrap_or_default());
+        match status {
+            Status::StreamEnd if inflate.total_in() == packed.len() as u64 => break,
+            Status::StreamEnd => return Err("something stands behind its end".into()),
+            _ if written == 0 => return Err("it ends early".into()),
+            _ => {}
+        }
+    }
+    hasher.try_finalize().map_err(|error| one_line(&error))
 }
 
 /// An error of gix with its causes, in one line.
@@ -175,4 +198,63 @@ fn deflated(bytes: &[u8]) -> io::Result<Vec<u8>> {
     out.write_all(bytes)?;
     out.flush()?;
     Ok(out.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::disk::RealDisk;
+
+    fn writer(dir: &Path, format: ObjectFormat) -> ObjectWriter {
+        ObjectWriter::open(&RealDisk, Objects::at(dir.join("objects"), format)).unwrap()
+    }
+
+    #[test]
+    fn blobs_have_the_names_that_git_gives_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let sha1 = Objects::at(dir.path().to_path_buf(), ObjectFormat::Sha1);
+        assert_eq!(sha1.blob_id(b"").unwrap(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+        let sha256 = Objects::at(dir.path().to_path_buf(), ObjectFormat::Sha256);
+        assert_eq!(
+            sha256.blob_id(b"").unwrap(),
+            "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+        );
+    }
+
+    #[test]
+    fn what_is_put_is_there_and_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer(dir.path(), ObjectFormat::Sha1);
+        for bytes in [&b""[..], b"x", &[0, 255, 10].repeat(100_000)] {
+            let id = writer.objects.blob_id(bytes).unwrap();
+            assert!(!writer.objects.contains(&id));
+            assert!(writer.objects.blob(&id).unwrap().is_none());
+            writer.put(&RealDisk, &id, bytes).unwrap();
+            assert!(writer.objects.contains(&id));
+            assert!(writer.objects.blob(&id).unwrap().unwrap() == bytes);
+            writer.objects.check(&ObjectId::from_hex(id.as_bytes()).unwrap()).unwrap();
+        }
+        assert_eq!(writer.objects.ids().count(), 3);
+    }
+
+    #[test]
+    fn a_text_that_is_no_id_names_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer(dir.path(), ObjectFormat::Sha1);
+        for id in ["", "e69de29", "../../../etc/passwd", &"0".repeat(64), &"é".repeat(20)] {
+            assert!(!writer.objects.contains(id), "{id}");
+            assert!(writer.objects.blob(id).unwrap().is_none(), "{id}");
+            assert!(writer.put(&RealDisk, id, b"x").is_err(), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_content_under_a_wrong_name_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer(dir.path(), ObjectFormat::Sha1);
+        let id = writer.objects.blob_id(b"right").unwrap();
+        writer.put(&RealDisk, &id, b"wrong").unwrap();
+        let error = writer.objects.check(&ObjectId::from_hex(id.as_bytes()).unwrap()).unwrap_err();
+        assert!(error.to_string().contains(&format!("object {id}: its content is that of ")));
+    }
 }

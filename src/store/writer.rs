@@ -235,3 +235,123 @@ fn write_info(disk: &dyn Disk, folder: &Path, info: &KeptSession) -> io::Result<
     disk::replace(disk, &path, &path.with_extension("new"), &bytes)?;
     disk::sync_dir(disk, folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Exclude, SessionKey, Store};
+
+    fn writer(store: &Store, id: &str, settings: Settings) -> Box<Writer> {
+        let info = KeptSession { format: "dsh".into(), id: id.into(), ..KeptSession::default() };
+        match store.writer(&SessionKey::named("dsh", id), &info, settings).unwrap() {
+            Recording::Writer(writer) => writer,
+            Recording::Follower => panic!("nobody else records"),
+        }
+    }
+
+    fn file(turn: u32, path: &str) -> Named<'_> {
+        Named { turn, path, display: path, mode: 0o100_644 }
+    }
+
+    fn why(side: &KeptSide) -> Option<NotKept> {
+        match side {
+            KeptSide::Blob { not_kept, .. } => not_kept.clone(),
+            KeptSide::Absent => panic!("there is a file"),
+        }
+    }
+
+    #[test]
+    fn an_excluded_file_is_named_and_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let exclude = Exclude::new([".env"]).unwrap();
+        let mut writer = writer(&store, "s", Settings { exclude, ..Settings::default() });
+        let side = writer.put_blob(file(1, "a/.env"), b"TOKEN=1").unwrap();
+        assert_eq!(why(&side), Some(NotKept::Excluded));
+        assert_eq!(writer.objects().ids().count(), 0);
+        let id = writer.objects().blob_id(b"TOKEN=1").unwrap();
+        assert!(matches!(side, KeptSide::Blob { id: named, bytes: 7, .. } if named == id));
+    }
+
+    #[test]
+    fn a_file_up_to_the_limit_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let settings = Settings { max_file_bytes: 10, ..Settings::default() };
+        let mut writer = writer(&store, "s", settings);
+        assert_eq!(why(&writer.put_blob(file(1, "a"), &[b'x'; 10]).unwrap()), None);
+        let side = writer.put_blob(file(1, "a"), &[b'x'; 11]).unwrap();
+        assert_eq!(why(&side), Some(NotKept::TooLarge));
+        assert_eq!(writer.objects().ids().count(), 1);
+    }
+
+    #[test]
+    fn what_a_turn_adds_is_bounded_and_the_next_turn_adds_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let settings = Settings { record_max_bytes: 25, ..Settings::default() };
+        let mut writer = writer(&store, "s", settings);
+        let mut put = |turn, byte| why(&writer.put_blob(file(turn, "a"), &[byte; 10]).unwrap());
+        assert_eq!([put(1, b'a'), put(1, b'b')], [None, None]);
+        assert_eq!(put(1, b'c'), Some(NotKept::TurnFull));
+        assert_eq!(put(1, b'a'), None, "what is there adds nothing");
+        assert_eq!(put(2, b'c'), None);
+    }
+
+    #[test]
+    fn a_content_is_read_only_where_it_is_needed_and_checked() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let mut writer = writer(&store, "s", Settings::default());
+        let id = writer.objects().blob_id(b"text").unwrap();
+        let denied = || Err::<Vec<u8>, _>(io::ErrorKind::PermissionDenied.into());
+        let side = writer.keep(file(1, "a"), &id, 4, denied).unwrap();
+        assert_eq!(why(&side), Some(NotKept::Unreadable("permission denied".into())));
+        assert!(writer.keep(file(1, "a"), &id, 4, || Ok(b"other")).is_err());
+        assert_eq!(why(&writer.keep(file(1, "a"), &id, 4, || Ok(b"text")).unwrap()), None);
+        assert_eq!(why(&writer.keep(file(1, "a"), &id, 4, denied).unwrap()), None);
+        let submodule = Named { mode: 0o160_000, ..file(1, "sub") };
+        let side = writer.keep(submodule, &"1".repeat(40), 0, denied).unwrap();
+        assert_eq!(why(&side), Some(NotKept::Submodule));
+    }
+
+    #[test]
+    fn only_the_first_recording_of_a_store_is_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        assert!(writer(&store, "a", Settings::default()).is_first);
+        assert!(!writer(&store, "a", Settings::default()).is_first);
+        assert!(!writer(&store, "b", Settings::default()).is_first);
+    }
+
+    #[test]
+    fn a_session_keeps_its_kind_of_object_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        drop(writer(&store, "s", Settings::default()));
+        let info = KeptSession {
+            objects: crate::store::kept::ObjectFormat::Sha256,
+            ..KeptSession::default()
+        };
+        let key = SessionKey::named("dsh", "s");
+        let refused = store.writer(&key, &info, Settings::default()).err().unwrap();
+        assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+    }
+
+    #[test]
+    fn the_second_recorder_follows() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let mut first = writer(&store, "s", Settings::default());
+        let key = SessionKey::named("dsh", "s");
+        let second = store.writer(&key, &KeptSession::default(), Settings::default()).unwrap();
+        assert!(matches!(second, Recording::Follower));
+        let mut session = store.session(&key).unwrap().unwrap();
+        assert!(!session.refresh().unwrap());
+        first.turn(KeptTurn { turn: 2, ..KeptTurn::default() }).unwrap();
+        first.turn(KeptTurn { turn: 2, late: true, ..KeptTurn::default() }).unwrap();
+        assert!(session.refresh().unwrap());
+        assert_eq!(session.turns.len(), 1);
+        assert!(session.turns.values().all(|turn| turn.late), "the later row replaces the earlier");
+    }
+}
