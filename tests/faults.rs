@@ -1,17 +1,19 @@
 //! The store when things go wrong: kills, full and read-only disks, torn and spoilt files.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a test says what it skips")]
 
 use handback::session::{ChangedFile, FileStatus};
 use handback::store::disk::{Disk, RealDisk};
 use handback::store::kept::{Capture, KeptFile, KeptSession, KeptSide, KeptTurn, ObjectFormat};
 use handback::store::{Named, Note, Recording, SessionKey, Settings, Store, StoreError, Writer};
+use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 /// What becomes of the disk at the chosen step.
@@ -87,6 +89,61 @@ impl Disk for FaultyDisk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.step().and_then(|()| RealDisk.remove(path))
+    }
+}
+
+/// A disk on which a loss of power is looked for: what is written and not synced, by inode.
+#[derive(Debug, Default)]
+struct CarefulDisk {
+    unsynced: Mutex<BTreeSet<u64>>,
+    rows: AtomicUsize,
+}
+
+impl CarefulDisk {
+    fn changed(&self, inode: u64) {
+        self.unsynced.lock().unwrap().insert(inode);
+    }
+
+    fn name_changed(&self, path: &Path) {
+        self.changed(fs::metadata(path.parent().unwrap()).unwrap().ino());
+    }
+}
+
+impl Disk for CarefulDisk {
+    fn make_dir(&self, path: &Path) -> io::Result<()> {
+        if !path.exists() {
+            self.name_changed(path);
+        }
+        RealDisk.make_dir(path)
+    }
+
+    fn append_to(&self, path: &Path) -> io::Result<File> {
+        if !path.exists() {
+            self.name_changed(path);
+        }
+        RealDisk.append_to(path)
+    }
+
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        if bytes.starts_with(b"\n") {
+            let unsynced = self.unsynced.lock().unwrap().clone();
+            assert_eq!(unsynced, BTreeSet::new(), "a row is written before what it names");
+            self.rows.fetch_add(1, Ordering::Relaxed);
+        }
+        self.changed(file.metadata()?.ino());
+        RealDisk.write(file, bytes)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.unsynced.lock().unwrap().remove(&file.metadata()?.ino());
+        RealDisk.sync(file)
+    }
+
+    fn rename(&self, old: &Path, new: &Path) -> io::Result<()> {
+        let inode = fs::metadata(old)?.ino();
+        assert!(!self.unsynced.lock().unwrap().contains(&inode), "renamed before it is synced");
+        self.name_changed(new);
+        RealDisk.rename(old, new)
     }
 }
 
@@ -271,6 +328,18 @@ fn a_failure_anywhere_is_an_error_and_the_same_call_works_later() {
 }
 
 #[test]
+fn all_that_a_row_names_is_on_the_disk_before_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("store");
+    let disk = Arc::new(CarefulDisk::default());
+    for _ in 0..2 {
+        record(&root, disk.clone(), 0, &mut Vec::new()).unwrap();
+    }
+    assert_eq!(disk.rows.load(Ordering::Relaxed), 2 * 7);
+    assert_eq!(*disk.unsynced.lock().unwrap(), BTreeSet::new(), "the last row may be lost");
+}
+
+#[test]
 fn an_error_names_the_file_and_the_cause_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("store");
@@ -320,7 +389,7 @@ fn a_clean_up_that_is_killed_leaves_each_session_whole_or_gone() {
         }
         point += 1;
     }
-    assert!(point > 6, "only {point} changes were made to the disk");
+    assert!(point > 5, "only {point} changes were made to the disk");
 }
 
 #[test]
@@ -385,8 +454,9 @@ fn a_spoilt_or_missing_object_is_named() {
         spoilt[at] ^= 0x10;
         fs::write(&path, spoilt).unwrap();
         let problems = store.verify().unwrap().problems;
-        // In zlib's header a flipped bit may mean nothing; git does not mind it either.
-        assert!(problems.len() == 1 || (at == 0 && problems.is_empty()), "byte {at}");
+        // The last bits before the four bytes of the sum fill up a byte and mean nothing.
+        let fills_up = at + 5 == whole.len();
+        assert!(problems.len() == 1 || fills_up, "byte {at} of {}: {problems:?}", whole.len());
         assert!(problems.iter().all(|line| line.contains(&id) && !line.contains('\n')));
     }
     for len in 0..whole.len() {
@@ -478,7 +548,8 @@ fn recorder_that_is_killed() {
     let Some(root) = env::var_os(CHILD) else { return };
     let store = Store::open(Path::new(&root)).unwrap();
     let mut writer = open_writer(&store, &key()).unwrap();
-    for turn in 1.. {
+    // Should nobody kill it, it ends.
+    for turn in 1..500 {
         record_turn(&mut writer, turn, 0).unwrap();
         println!("\nkept {turn}");
         io::stdout().flush().unwrap();

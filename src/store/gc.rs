@@ -5,13 +5,14 @@ use super::session::{read_info, rows_path};
 use super::settings::Settings;
 use super::{SCRATCH_FOLDER, STAT_CACHE, Store, StoreError, io_error, lock};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The folder of a session that is being removed is called so.
+/// What is to be removed is renamed to this first, so that nobody meets half of it.
 const GONE: &str = ".gone-";
 
 /// One session's share of the store.
@@ -28,6 +29,9 @@ pub struct SessionSize {
     pub changed: SystemTime,
     /// Whether a recorder has it now.
     pub recorded: bool,
+    /// Why this is not known; such a session stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// What a clean-up did.
@@ -47,9 +51,9 @@ pub struct GcReport {
 impl Store {
     /// Every session with its size, the one recorded last first.
     pub fn status(&self) -> Result<Vec<SessionSize>, StoreError> {
-        let sizes = self.session_folders()?.into_iter().map(size_of_session);
-        let mut sizes: Vec<SessionSize> = sizes.collect::<Result<_, _>>()?;
-        sizes.sort_by_key(|size| std::cmp::Reverse(size.changed));
+        let folders = self.session_folders()?;
+        let mut sizes: Vec<SessionSize> = folders.into_iter().map(size_of_session).collect();
+        sizes.sort_by_key(|size| Reverse(size.changed));
         Ok(sizes)
     }
 
@@ -57,91 +61,100 @@ impl Store {
     /// ones while the store is too large. A session that is open stays.
     pub fn gc(&self, settings: &Settings, now: SystemTime) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
-        self.sweep_gone(&mut report);
+        // A clean-up that was killed may have left something.
+        self.sweep(&mut report);
         for folder in self.session_folders()? {
-            self.remove_scratch(&folder, &mut report);
+            for part in [SCRATCH_FOLDER, STAT_CACHE] {
+                let set_aside = self.set_aside(&folder, &folder.join(part), part);
+                set_aside.map_or_else(|error| report.problems.push(error.to_string()), drop);
+            }
         }
         let sizes = self.status()?;
         report.left = sizes.iter().map(|size| size.bytes).sum();
         for size in sizes.into_iter().rev() {
+            if let Some(problem) = size.problem {
+                report.problems.push(problem);
+                continue;
+            }
             let age = now.duration_since(size.changed).unwrap_or(Duration::ZERO);
             if age <= settings.max_age && report.left <= settings.max_bytes {
                 continue;
             }
-            match self.remove_session(&size.folder) {
+            match self.set_aside(&size.folder, &size.folder, "") {
                 Ok(true) => {
                     report.left -= size.bytes;
-                    report.freed += size.bytes;
                     report.removed.push(size);
                 }
                 Ok(false) => {}
                 Err(error) => report.problems.push(error.to_string()),
             }
         }
+        self.sweep(&mut report);
         Ok(report)
     }
 
-    /// Removes a session unless it is open. It is renamed first: nobody meets half of it.
-    fn remove_session(&self, folder: &Path) -> Result<bool, StoreError> {
-        let failed = io_error("remove", folder);
+    /// Renames a session's folder, or a `part` of it, for `sweep`; tells whether it was there and
+    /// nobody had the session open.
+    fn set_aside(&self, folder: &Path, path: &Path, part: &str) -> Result<bool, StoreError> {
+        let failed = io_error("remove", path);
+        let Some(name) = folder.file_name().filter(|_| path.exists()) else { return Ok(false) };
         let Some(_locks) = lock::for_removal(folder).map_err(&failed)? else { return Ok(false) };
-        let Some(name) = folder.file_name() else { return Ok(false) };
-        let gone = folder.with_file_name(format!("{GONE}{}", name.to_string_lossy()));
-        self.disk.remove(&gone).map_err(&failed)?;
-        self.disk.rename(folder, &gone).map_err(&failed)?;
-        self.disk.remove(&gone).map_err(&failed)?;
+        let gone = self.sessions().join(format!("{GONE}{part}-{}", name.to_string_lossy()));
+        self.disk.rename(path, &gone).map_err(&failed)?;
         Ok(true)
     }
 
-    /// Removes what a clean-up that was killed has left.
-    fn sweep_gone(&self, report: &mut GcReport) {
+    /// Removes what was set aside.
+    fn sweep(&self, report: &mut GcReport) {
         let Ok(entries) = fs::read_dir(self.sessions()) else { return };
         for entry in entries.flatten() {
-            if entry.file_name().as_encoded_bytes().starts_with(GONE.as_bytes()) {
-                self.remove_part(&entry.path(), report);
+            if !entry.file_name().as_encoded_bytes().starts_with(GONE.as_bytes()) {
+                continue;
             }
-        }
-    }
-
-    fn remove_scratch(&self, folder: &Path, report: &mut GcReport) {
-        match lock::for_removal(folder) {
-            Ok(Some(_locks)) => {
-                self.remove_part(&folder.join(SCRATCH_FOLDER), report);
-                self.remove_part(&folder.join(STAT_CACHE), report);
+            let path = entry.path();
+            let bytes = disk_use(&path).unwrap_or(0);
+            match self.disk.remove(&path) {
+                Ok(()) => report.freed += bytes,
+                Err(cause) => report.problems.push(io_error("remove", &path)(cause).to_string()),
             }
-            Ok(None) => {}
-            Err(cause) => report.problems.push(io_error("lock", folder)(cause).to_string()),
-        }
-    }
-
-    fn remove_part(&self, path: &Path, report: &mut GcReport) {
-        let bytes = disk_use(path).unwrap_or(0);
-        match self.disk.remove(path) {
-            Ok(()) => report.freed += bytes,
-            Err(cause) => report.problems.push(io_error("remove", path)(cause).to_string()),
         }
     }
 }
 
-fn size_of_session(folder: PathBuf) -> Result<SessionSize, StoreError> {
-    let failed = io_error("read", &folder);
-    let changed = fs::metadata(rows_path(&folder)).or_else(|_| fs::metadata(&folder));
-    Ok(SessionSize {
-        session: read_info(&folder, &mut Vec::new())?.unwrap_or_default(),
-        bytes: disk_use(&folder).map_err(&failed)?,
-        changed: changed.and_then(|meta| meta.modified()).map_err(&failed)?,
-        recorded: lock::is_recorded(&folder).map_err(&failed)?,
+fn size_of_session(folder: PathBuf) -> SessionSize {
+    let mut problem = None;
+    let session = read_info(&folder, &mut Vec::new()).unwrap_or_else(|error| {
+        problem = Some(error.to_string());
+        None
+    });
+    let mut failed = |cause| problem = Some(io_error("read", &folder)(cause).to_string());
+    let changed = fs::metadata(rows_path(&folder))
+        .or_else(|_| fs::metadata(&folder))
+        .and_then(|meta| meta.modified())
+        .map_err(&mut failed);
+    let bytes = disk_use(&folder).map_err(&mut failed);
+    let recorded = lock::is_recorded(&folder).map_err(&mut failed);
+    SessionSize {
+        session: session.unwrap_or_default(),
+        bytes: bytes.unwrap_or_default(),
+        changed: changed.unwrap_or(SystemTime::UNIX_EPOCH),
+        recorded: recorded.unwrap_or_default(),
+        problem,
         folder,
-    })
+    }
 }
 
 /// What a file, or a directory with all that is in it, takes of the disk, in bytes. What vanishes
 /// meanwhile takes nothing.
 fn disk_use(path: &Path) -> io::Result<u64> {
-    let meta = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        meta => meta?,
-    };
+    match disk_use_of_present(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        bytes => bytes,
+    }
+}
+
+fn disk_use_of_present(path: &Path) -> io::Result<u64> {
+    let meta = fs::symlink_metadata(path)?;
     let mut bytes = meta.blocks() * 512;
     if meta.is_dir() {
         for entry in fs::read_dir(path)? {

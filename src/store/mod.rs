@@ -169,13 +169,15 @@ impl Store {
 
     /// Makes the store where it is missing.
     fn prepare(&self) -> io::Result<()> {
-        if let Some(parent) = self.root.parent() {
+        let disk = self.disk.as_ref();
+        let parent = self.root.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(parent) = parent {
             fs::create_dir_all(parent)?;
         }
-        let disk = self.disk.as_ref();
         disk.make_dir(&self.root)?;
         let version = self.root.join("version");
         if !version.exists() {
+            disk::sync_dir(disk, parent.unwrap_or(Path::new(".")))?;
             let beside = self.root.join(format!("version.{}", std::process::id()));
             disk::replace(disk, &version, &beside, format!("{VERSION}\n").as_bytes())?;
         }

@@ -96,8 +96,9 @@ impl Objects {
     }
 
     fn hash(&self, kind: ObjectKind, bytes: &[u8]) -> Result<ObjectId, StoreError> {
-        gix::objs::compute_hash(self.loose.object_hash(), kind, bytes)
-            .map_err(|error| StoreError::Object { id: String::new(), cause: one_line(&error) })
+        gix::objs::compute_hash(self.loose.object_hash(), kind, bytes).map_err(|error| {
+            StoreError::Object { id: "without a name".into(), cause: one_line(&error) }
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub enum Recording {
     /// This one writes.
     Writer(Box<Writer>),
-    /// Another one writes; follow it by `SessionStore::refresh`.
+    /// Another one writes; follow it by `SessionStore::refresh`, and ask again when it may have ended.
     Follower,
 }
 
@@ -233,7 +233,8 @@ fn write_info(disk: &dyn Disk, folder: &Path, info: &KeptSession) -> io::Result<
     let bytes = serde_json::to_vec_pretty(info)?;
     let path = folder.join(SESSION_FILE);
     disk::replace(disk, &path, &path.with_extension("new"), &bytes)?;
-    disk::sync_dir(disk, folder)
+    disk::sync_dir(disk, folder)?;
+    disk::sync_dir(disk, folder.parent().unwrap_or(folder))
 }
 
 #[cfg(test)]
