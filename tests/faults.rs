@@ -535,6 +535,23 @@ fn git_reads_the_objects() {
             assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
             assert!(read.stdout == bytes);
             assert!(writer.objects().blob(id).unwrap().unwrap() == bytes);
+            let file = KeptFile {
+                file: ChangedFile::default(),
+                old: KeptSide::Absent,
+                new: side,
+                counted: true,
+                note: None,
+            };
+            let files = vec![file];
+            writer.turn(KeptTurn { turn: 1, files, ..KeptTurn::default() }).unwrap();
+        }
+        // The objects are found without the session's description too.
+        let description = writer.objects().path().with_file_name("session.json");
+        fs::write(&description, "{").unwrap();
+        let session = store.session(&key).unwrap().unwrap();
+        assert_eq!((session.info.objects, session.damages.len()), (format, 1));
+        for id in session.turns[&1].kept_ids() {
+            assert!(session.objects().contains(id));
         }
     }
 }

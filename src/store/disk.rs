@@ -69,10 +69,18 @@ impl Disk for RealDisk {}
 /// Writes a whole file so that its name never stands for half of it: a file beside it, then a
 /// rename. `beside` is that other file's name; the directory still has to be synced.
 pub(super) fn replace(disk: &dyn Disk, path: &Path, beside: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = disk.create(beside)?;
+    let written = write_synced(disk, beside, bytes).and_then(|()| disk.rename(beside, path));
+    if written.is_err() {
+        // On a full disk its half would stand in the way of the next try.
+        let _ = disk.remove(beside);
+    }
+    written
+}
+
+fn write_synced(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = disk.create(path)?;
     disk.write(&file, bytes)?;
-    disk.sync(&file)?;
-    disk.rename(beside, path)
+    disk.sync(&file)
 }
 
 /// Syncs the names in a directory.

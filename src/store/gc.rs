@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// What is to be removed is renamed to this first, so that nobody meets half of it.
 const GONE: &str = ".gone-";
@@ -25,8 +25,8 @@ pub struct SessionSize {
     pub session: KeptSession,
     /// What it takes of the disk, in bytes.
     pub bytes: u64,
-    /// When it was recorded last.
-    pub changed: SystemTime,
+    /// When it was recorded last, in milliseconds since the Unix epoch.
+    pub changed_at: i64,
     /// Whether a recorder has it now.
     pub recorded: bool,
     /// Why this is not known; such a session stays.
@@ -53,7 +53,7 @@ impl Store {
     pub fn status(&self) -> Result<Vec<SessionSize>, StoreError> {
         let folders = self.session_folders()?;
         let mut sizes: Vec<SessionSize> = folders.into_iter().map(size_of_session).collect();
-        sizes.sort_by_key(|size| Reverse(size.changed));
+        sizes.sort_by_key(|size| Reverse(size.changed_at));
         Ok(sizes)
     }
 
@@ -69,6 +69,7 @@ impl Store {
                 set_aside.map_or_else(|error| report.problems.push(error.to_string()), drop);
             }
         }
+        let oldest = milliseconds(now).saturating_sub_unsigned(settings.max_age.as_millis() as u64);
         let sizes = self.status()?;
         report.left = sizes.iter().map(|size| size.bytes).sum();
         for size in sizes.into_iter().rev() {
@@ -76,8 +77,7 @@ impl Store {
                 report.problems.push(problem);
                 continue;
             }
-            let age = now.duration_since(size.changed).unwrap_or(Duration::ZERO);
-            if age <= settings.max_age && report.left <= settings.max_bytes {
+            if size.changed_at >= oldest && report.left <= settings.max_bytes {
                 continue;
             }
             match self.set_aside(&size.folder, &size.folder, "") {
@@ -137,11 +137,17 @@ fn size_of_session(folder: PathBuf) -> SessionSize {
     SessionSize {
         session: session.unwrap_or_default(),
         bytes: bytes.unwrap_or_default(),
-        changed: changed.unwrap_or(SystemTime::UNIX_EPOCH),
+        changed_at: changed.map_or(0, milliseconds),
         recorded: recorded.unwrap_or_default(),
         problem,
         folder,
     }
+}
+
+/// Since the Unix epoch; a time before it counts as that.
+fn milliseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// What a file, or a directory with all that is in it, takes of the disk, in bytes. What vanishes
@@ -169,6 +175,7 @@ mod tests {
     use super::*;
     use crate::store::{Named, Note, Recording, SessionKey, Writer};
     use std::fs::File;
+    use std::time::Duration;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -12,17 +12,18 @@ use std::time::Duration;
 /// Tries for the recorder's lock, making the session's folder where it is missing; none where
 /// another recorder has it.
 pub(super) fn recorder(disk: &dyn Disk, folder: &Path) -> io::Result<Option<File>> {
-    // `status` and `gc` look whether a session is open by taking its lock for a moment.
-    for _ in 0..10 {
+    loop {
         disk.make_dir(folder)?;
         let path = folder.join("lock");
         let file = disk.append_to(&path)?;
-        if try_exclusive(&file)? && is_at(&file, &path)? {
+        if !try_exclusive(&file)? {
+            return Ok(None);
+        }
+        // A clean-up may have removed the session between the two steps.
+        if is_at(&file, &path)? {
             return Ok(Some(file));
         }
-        thread::sleep(Duration::from_millis(10));
     }
-    Ok(None)
 }
 
 /// What keeps a session from being opened while it is removed; none where it is open.
@@ -60,10 +61,15 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
+/// Takes a lock, trying for a while: `status` and `gc` hold it for a moment to look whether a session
+/// is open, and so does a forked process until it runs its own program.
 fn try_exclusive(file: &File) -> io::Result<bool> {
-    match file.try_lock() {
-        Ok(()) => Ok(true),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(error)) => Err(error),
+    for _ in 0..6 {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
+    Ok(false)
 }

@@ -1,6 +1,6 @@
 //! What is kept of one session, read without changing anything, while a recorder may be writing.
 
-use super::kept::{Baseline, Capture, KeptSession, KeptTurn};
+use super::kept::{Baseline, Capture, KeptSession, KeptTurn, ObjectFormat};
 use super::objects::Objects;
 use super::rows::{self, Note, Position, Row};
 use super::{SESSION_FILE, StoreError, io_error};
@@ -35,6 +35,7 @@ impl SessionStore {
     pub(super) fn open(folder: &Path) -> Result<Option<Self>, StoreError> {
         let mut damages = Vec::new();
         let Some(info) = read_info(folder, &mut damages)? else { return Ok(None) };
+        let spoilt = !damages.is_empty();
         let path = rows_path(folder);
         let rows = File::open(&path).map_err(io_error("open", &path))?;
         // Best effort: it keeps `gc` away where the file system has locks.
@@ -52,6 +53,10 @@ impl SessionStore {
             damages,
         };
         session.refresh()?;
+        if spoilt && session.turns.values().flat_map(KeptTurn::kept_ids).any(|id| id.len() == 64) {
+            session.info.objects = ObjectFormat::Sha256;
+            session.objects = Objects::at(objects_path(folder), ObjectFormat::Sha256);
+        }
         Ok(Some(session))
     }
 
