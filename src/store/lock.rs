@@ -12,18 +12,19 @@ use std::time::Duration;
 /// Tries for the recorder's lock, making the session's folder where it is missing; none where
 /// another recorder has it.
 pub(super) fn recorder(disk: &dyn Disk, folder: &Path) -> io::Result<Option<File>> {
-    loop {
+    // A clean-up may remove the session between two steps; not for ever.
+    for _ in 0..10 {
         disk.make_dir(folder)?;
         let path = folder.join("lock");
         let file = disk.append_to(&path)?;
         if !try_exclusive(&file)? {
             return Ok(None);
         }
-        // A clean-up may have removed the session between the two steps.
         if is_at(&file, &path)? {
             return Ok(Some(file));
         }
     }
+    Err(io::Error::other("the session is removed again and again"))
 }
 
 /// What keeps a session from being opened while it is removed; none where it is open.

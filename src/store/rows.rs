@@ -151,6 +151,7 @@ pub(super) fn sha256(bytes: &[u8]) -> ObjectId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::io::Cursor;
 
     fn note(text: &str) -> Row {
@@ -228,5 +229,26 @@ mod tests {
         assert_eq!(found, [note("x")]);
         let lines: Vec<_> = damages.iter().map(|damage| damage.line).collect();
         assert_eq!(lines, [Some(4), Some(8), Some(9)]);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_stand_whatever_stands_between_them(
+            before in any::<Vec<u8>>(),
+            between in any::<Vec<u8>>(),
+            text in any::<String>(),
+        ) {
+            let rows = [note("one"), note(&text)];
+            let bytes = [
+                before,
+                encode(&rows[0]).unwrap(),
+                between,
+                encode(&rows[1]).unwrap(),
+            ]
+            .concat();
+            let (found, _, position) = read_all(&bytes);
+            prop_assert_eq!(found.as_slice(), rows.as_slice());
+            prop_assert_eq!(position.offset, bytes.len() as u64);
+        }
     }
 }
