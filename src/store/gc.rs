@@ -69,7 +69,8 @@ impl Store {
                 set_aside.map_or_else(|error| report.problems.push(error.to_string()), drop);
             }
         }
-        let oldest = milliseconds(now).saturating_sub_unsigned(settings.max_age.as_millis() as u64);
+        let max_age = u64::try_from(settings.max_age.as_millis()).unwrap_or(u64::MAX);
+        let oldest = milliseconds(now).saturating_sub_unsigned(max_age);
         let sizes = self.status()?;
         report.left = sizes.iter().map(|size| size.bytes).sum();
         for size in sizes.into_iter().rev() {
@@ -264,5 +265,33 @@ mod tests {
         let report = store.gc(&Settings::default(), SystemTime::now()).unwrap();
         assert!(!scratch.exists() && !cache.exists() && report.freed >= 5000);
         assert_eq!(store.status().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_read_is_told_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let now = SystemTime::now();
+        record(&store, "good", now, 99);
+        let odd = store.root().join("sessions/dsh-odd");
+        fs::create_dir_all(odd.join("session.json")).unwrap();
+        let all = Settings { max_bytes: 0, ..Settings::default() };
+        let report = store.gc(&all, now).unwrap();
+        assert_eq!(ids(&report.removed), ["good"]);
+        assert_eq!(report.problems.len(), 1);
+        assert!(report.problems[0].starts_with(&format!("cannot read {}", odd.display())));
+        assert!(odd.exists());
+        assert_eq!(store.verify().unwrap().problems, report.problems);
+    }
+
+    #[test]
+    fn without_a_limit_nothing_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let now = SystemTime::now();
+        record(&store, "s", now, 4000);
+        let settings =
+            Settings { max_age: Duration::MAX, max_bytes: u64::MAX, ..Settings::default() };
+        assert_eq!(store.gc(&settings, now).unwrap().removed, []);
     }
 }
