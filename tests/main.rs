@@ -14,3 +14,5 @@ mod replays;
 mod shared;
 /// Two trees compared, against git.
 mod tree_diff;
+/// The store when things go wrong.
+mod faults;

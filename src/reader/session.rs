@@ -3,8 +3,11 @@
 use super::head::TurnHead;
 use super::present::presented;
 use super::texts::LogTexts;
-use crate::content::{Changes, ContentError, GitObjects, canonical};
-use crate::log::{LogError, LogFile, LogFormat, Output, Rows, Stored};
+use crate::content::disk::canonical;
+use crate::content::{Changes, ContentError, GitObjects};
+use crate::log::open::{LogError, LogFile};
+use crate::log::source::{Rows, Stored};
+use crate::log::{LogFormat, Output};
 use crate::replay::Replay;
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};

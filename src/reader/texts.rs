@@ -1,7 +1,8 @@
 //! Where replay gets its texts from: the log's own rows, the work tree, the base commit.
 
 use crate::content::{Content, ContentId, GitObjects, Source};
-use crate::log::{LogFormat, Rows};
+use crate::log::LogFormat;
+use crate::log::source::Rows;
 use crate::replay::{State, Texts};
 use crate::session::event::{Edit, EditBody, EditSource, KnownText, KnownTextSource};
 use std::cell::RefCell;
