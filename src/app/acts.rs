@@ -1,11 +1,11 @@
 //! What the commands do.
 
 use super::event::{Effect, Subject};
-use crate::reader::Shown;
 use super::outline::{Item, Load};
 use super::prompt::Prompt;
 use super::{App, Focus, Overlay};
 use crate::layout::LayoutChoice;
+use crate::reader::Shown;
 
 type Effects = Vec<Effect>;
 

@@ -13,9 +13,9 @@ mod viewer;
 mod viewport;
 mod wrapped;
 
+pub use crate::reader::{Counts, Shown};
 pub use chord::{Chord, Key};
 pub use command::{COMMANDS, Command, Scope, lookup};
-pub use crate::reader::{Counts, Shown};
 pub use event::{Effect, Event, Live, Subject};
 pub use notes::size;
 pub use outline::{Item, Load, Outline, TurnView};

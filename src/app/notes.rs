@@ -1,7 +1,7 @@
 //! What is to be said of a changed file beside its lines: every kind of change, in words.
 
-use crate::reader::Shown;
 use crate::content::{FileChange, Pair};
+use crate::reader::Shown;
 use crate::session::{ChangedFile, EofNewline, FileStatus};
 
 /// The notes on a changed file, a line each; none for a plain edit.

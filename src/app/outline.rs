@@ -2,9 +2,9 @@
 //!
 //! One turn is open at a time; its files stand below it, presented ones first.
 
-use crate::reader::Counts;
 use super::viewport::Viewport;
 use crate::content::Changes;
+use crate::reader::Counts;
 use crate::reader::TurnHead;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use super::acts;
 use super::command::lookup;
 use super::event::{Effect, Event};
-use crate::reader::Shown;
 use super::outline::{Item, Load, TurnView};
 use super::prompt::Typed;
 use super::{App, Focus, Overlay, Search};
+use crate::reader::Shown;
 use crate::reader::TurnHead;
 use std::sync::Arc;
 

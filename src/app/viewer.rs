@@ -1,10 +1,10 @@
 //! The file that is looked at: its rows, the cursor on them, and the search in them.
 
 use super::event::Subject;
-use crate::reader::Shown;
 use super::viewport::Viewport;
 use crate::diff::Comparison;
 use crate::layout::{Layout, Plan, plan};
+use crate::reader::Shown;
 use std::sync::Arc;
 
 /// The viewer's state.

@@ -33,7 +33,6 @@ pub enum Shown {
     Failed(String),
 }
 
-
 impl Shown {
     /// What there is to count.
     pub fn counts(&self) -> Counts {

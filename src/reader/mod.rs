@@ -10,4 +10,4 @@ mod texts;
 pub use compare::{Counts, Shown, compare, whole};
 pub use head::TurnHead;
 pub use report::{count_all, summary};
-pub use session::{Reader, ReadOptions, open_objects, rules};
+pub use session::{ReadOptions, Reader, open_objects, rules};

@@ -5,7 +5,6 @@ use crate::app::{Event, Live};
 use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
 use std::io;
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -13,24 +12,17 @@ use std::thread;
 /// What the session's thread is asked and told.
 pub(super) enum Ask {
     /// What a turn changed.
-    Changes {
-        turn: u32,
-        revision: u64,
-    },
+    Changes { turn: u32, revision: u64 },
     /// The log tells something.
     Tail(TailEvent),
 }
 
 /// Starts the thread; it ends when every sender of the returned channel is gone.
-pub(super) fn start(
-    options: ReadOptions,
-    objects: Objects,
-    send: Send,
-) -> io::Result<Sender<Ask>> {
+pub(super) fn start(options: ReadOptions, objects: Objects, send: Send) -> io::Result<Sender<Ask>> {
     let (asks, asked) = channel();
     thread::Builder::new().name("session".into()).spawn(move || {
         let reader = Reader::new(options);
-        Session { reader, objects, send, git_dir: None }.run(&asked);
+        Session { reader, objects, send }.run(&asked);
     })?;
     Ok(asks)
 }
@@ -39,8 +31,6 @@ struct Session {
     reader: Reader,
     objects: Objects,
     send: Send,
-    /// Whose objects the workers have.
-    git_dir: Option<PathBuf>,
 }
 
 impl Session {

@@ -169,7 +169,8 @@ fn fixed(title: String, changes: Changes) -> Vec<Event> {
     let mut head = TurnHead::default();
     head.turn.prompt.clone_from(&title);
     head.turn.state = TurnState::Completed;
-    let info = SessionInfo { title: Some(title), cwd: Some(changes.cwd.clone()), ..Default::default() };
+    let info =
+        SessionInfo { title: Some(title), cwd: Some(changes.cwd.clone()), ..Default::default() };
     vec![
         Event::Info(Box::new(info)),
         Event::Turns { from: 0, turns: vec![head] },

@@ -10,7 +10,7 @@ use ratatui::style::{Color, Modifier};
 use std::io::{self, Write};
 
 /// Writes frames to `out`. It asks the terminal nothing.
-pub struct Painter<W: Write> {
+pub(super) struct Painter<W: Write> {
     out: W,
     /// What the terminal shows.
     shown: Buffer,
@@ -23,18 +23,18 @@ pub struct Painter<W: Write> {
 
 impl<W: Write> Painter<W> {
     /// A painter for a terminal of which nothing is known.
-    pub fn new(out: W, erases_in_colour: bool) -> Self {
+    pub(super) fn new(out: W, erases_in_colour: bool) -> Self {
         let shown = Buffer::empty(Rect::ZERO);
         Self { out, shown, erases_in_colour, is_blank: true, cursor: None }
     }
 
     /// What the terminal shows is no longer known: the next frame is written whole.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.is_blank = true;
     }
 
     /// Makes the terminal show a frame, and its cursor at a position or hidden.
-    pub fn paint(&mut self, frame: &Buffer, cursor: Option<Position>) -> io::Result<()> {
+    pub(super) fn paint(&mut self, frame: &Buffer, cursor: Option<Position>) -> io::Result<()> {
         let mut body = Vec::new();
         if self.is_blank || self.shown.area != frame.area {
             body.extend_from_slice(b"\x1b[0m\x1b[H\x1b[2J");
@@ -65,11 +65,6 @@ impl<W: Write> Painter<W> {
         }
         self.out.write_all(b"\x1b[?2026l")?;
         self.out.flush()
-    }
-
-    /// The writer, to leave the terminal as it was.
-    pub fn out(&mut self) -> &mut W {
-        &mut self.out
     }
 }
 
@@ -358,7 +353,7 @@ mod tests {
             let mut wanted = Buffer::empty(Rect::new(0, 0, width, height));
             draw(&mut wanted, *frame);
             painter.paint(&wanted, None).unwrap();
-            let bytes = std::mem::take(painter.out());
+            let bytes = std::mem::take(&mut painter.out);
             sizes.push(bytes.len());
             emulator.process(&bytes);
             for (at, wanted) in wanted.content.iter().enumerate() {
