@@ -8,8 +8,14 @@ mod architecture;
 mod faults;
 /// Real logs, told as upstream tells them.
 mod formats;
+/// What is read is shown, never sent.
+mod hostile;
+/// Keys in, screens out.
+mod journeys;
 /// Display paths, their order, and canonical paths.
 mod paths;
+/// A person at the reviewer, without a terminal.
+mod person;
 /// Edits of a log made into changed files.
 mod replays;
 /// Where the shared reference material lies.

@@ -11,7 +11,7 @@ use crate::log::{LogReader, Output, rows};
 use crate::session::event::{
     Command, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource, LogEvent, Place,
 };
-use crate::session::{Damage, TurnState};
+use crate::session::{Damage, TreePair, TurnState};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -145,8 +145,14 @@ impl Reader {
                 }
             }
             "workspace/changes" => {
-                let turn = row.data::<TurnData>().filter(|data| data.turn > 0)?.turn;
+                let data = row.data::<TurnData>().filter(|data| data.turn > 0)?;
+                let turn = data.turn;
                 out.events.push(LogEvent::ChangesNoticed { turn });
+                // The host keeps the tree ids to itself; a log that does tell them is believed.
+                if let Some(TreePair { before, after }) = data.trees() {
+                    let (before, after) = (Some(before), Some(after));
+                    out.events.push(LogEvent::Trees { turn, before, after, git_dir: None });
+                }
             }
             "session/title" => {
                 let title = Some(row.data::<TitleData>()?.title);
