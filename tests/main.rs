@@ -4,3 +4,7 @@
 
 /// The floors of the house.
 mod architecture;
+/// Comparisons against the reference pairs and against git itself.
+mod comparison;
+/// Where the reference material lies.
+mod shared;

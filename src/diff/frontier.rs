@@ -102,8 +102,7 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
         self.widen();
         let mut step = Step { met: None, good_run: false, work: 0 };
         let mut above = self.reach[self.high + 1];
-        let mut diagonal = self.high;
-        while diagonal >= self.low {
+        for diagonal in (self.low..=self.high).rev().step_by(2) {
             let below = self.reach[diagonal - 1];
             let reached = if BACK {
                 if above >= below { above + 1 } else { below }
@@ -125,7 +124,6 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
                 step.met = Some(self.point(old, self.new_lines(diagonal, old)));
                 return step;
             }
-            diagonal -= 2;
         }
         step
     }

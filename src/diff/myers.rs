@@ -38,7 +38,7 @@ pub(super) fn search(
     let max_cost = rough_root(room).max(MIN_CUT);
     let mut parts = vec![Part { old: 0..old.lines.len(), new: 0..new.lines.len(), exact: false }];
     while let Some(part) = parts.pop() {
-        let part = trim(part, &old.classes, &new.classes);
+        let part = trim(&part, &old.classes, &new.classes);
         ticker.add(part.old.len().min(part.new.len()) / 8 + 8)?;
         if part.old.is_empty() || part.new.is_empty() {
             mark(old_changed, &old.lines[part.old]);
@@ -76,7 +76,7 @@ pub(super) fn common_ends(old: &[u32], new: &[u32]) -> (usize, usize) {
     (prefix, suffix)
 }
 
-fn trim(part: Part, old: &[u32], new: &[u32]) -> Part {
+fn trim(part: &Part, old: &[u32], new: &[u32]) -> Part {
     let (prefix, suffix) = common_ends(&old[part.old.clone()], &new[part.new.clone()]);
     Part {
         old: part.old.start + prefix..part.old.end - suffix,
@@ -88,13 +88,13 @@ fn trim(part: Part, old: &[u32], new: &[u32]) -> Part {
 /// Searches from both corners until the searches meet, or until it costs too much.
 fn split(
     (old, new): (&[u32], &[u32]),
-    reach: (&mut [u32], &mut [u32]),
+    (reach, back_reach): (&mut [u32], &mut [u32]),
     exact: bool,
     max_cost: usize,
     ticker: &mut Ticker<'_>,
 ) -> Result<Split, Stop> {
-    let mut forward = Frontier::<false>::new(old, new, reach.0);
-    let mut backward = Frontier::<true>::new(old, new, reach.1);
+    let mut forward = Frontier::<false>::new(old, new, reach);
+    let mut backward = Frontier::<true>::new(old, new, back_reach);
     let odd = old.len().abs_diff(new.len()) % 2 == 1;
     let mut cost = 0;
     loop {

@@ -1,0 +1,282 @@
+//! Comparisons against the reference pairs and against git itself.
+
+use crate::shared::shared;
+use handback::diff::patch::{self, Movement, PatchHeader};
+use handback::diff::{Comparison, Limit, compare};
+use handback::session::FileDiff;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+fn bytes(text: &str) -> Option<Arc<[u8]>> {
+    Some(Arc::from(text.as_bytes()))
+}
+
+fn compared(old: &[u8], new: &[u8]) -> Comparison {
+    compare(Some(Arc::from(old)), Some(Arc::from(new)), &Limit::default()).unwrap()
+}
+
+/// The text after the comparison's changes are made to the text before, by lines.
+fn applied(comparison: &Comparison) -> Vec<Vec<u8>> {
+    let (old, new) = (&comparison.old, &comparison.new);
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    let mut at = 0;
+    for change in &comparison.changes {
+        assert!(at == 0 || at < change.old.start || change.new.start > lines.len() as u32);
+        lines.extend(old.lines(at..change.old.start).map(<[u8]>::to_vec));
+        assert_eq!(lines.len() as u32, change.new.start, "changes are out of step");
+        lines.extend(new.lines(change.new.clone()).map(<[u8]>::to_vec));
+        at = change.old.end;
+    }
+    lines.extend(old.lines(at..old.len()).map(<[u8]>::to_vec));
+    lines
+}
+
+#[test]
+fn every_reference_pair_gets_a_shortest_script() {
+    let Some(shared) = shared() else { return };
+    let pairs = fs::read_to_string(shared.join("oracle/compare.jsonl")).unwrap();
+    let (mut equal, mut all) = (0, 0);
+    for pair in pairs.lines() {
+        let pair: Value = serde_json::from_str(pair).unwrap();
+        let id = pair["id"].as_str().unwrap();
+        let side = |name: &str| pair[name].as_str().and_then(bytes);
+        let comparison = compare(side("before"), side("after"), &Limit::default()).unwrap();
+        let diff = comparison.to_file_diff("p", "p", 3);
+        let FileDiff::Text { hunks, coarse, before, after, .. } = &diff else { panic!("{id}") };
+        assert_eq!(
+            (*before, *after),
+            (pair["before"].is_string(), pair["after"].is_string()),
+            "{id}"
+        );
+        assert!(!coarse, "{id}");
+        assert_eq!(pair["coarse"], false, "{id}");
+        assert_eq!(pair["added"], comparison.added(), "{id}");
+        assert_eq!(pair["deleted"], comparison.deleted(), "{id}");
+        let signs = |sign: char| {
+            hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.starts_with(sign)).count()
+        };
+        assert_eq!(
+            (signs('+'), signs('-')),
+            (comparison.added() as usize, comparison.deleted() as usize)
+        );
+        assert!(
+            applied(&comparison).iter().map(Vec::as_slice).eq(comparison.new.lines(0..u32::MAX)),
+            "{id}"
+        );
+        all += 1;
+        equal += usize::from(pair["hunks"] == serde_json::to_value(hunks).unwrap());
+        // Where git's hunks are kept for comparison, ours are git's; but to git a missing final
+        // newline is a difference of its own.
+        let git = &pair["gitHunks"];
+        let ended = |name: &str| {
+            pair[name].as_str().is_none_or(|text| text.is_empty() || text.ends_with('\n'))
+        };
+        if git.is_array() && ended("before") && ended("after") {
+            assert_eq!(*git, serde_json::to_value(hunks).unwrap(), "{id}");
+        }
+    }
+    assert!(all > 150, "the file holds {all} pairs");
+    assert!(equal * 2 > all, "{equal} of {all} hunk lists are the same");
+}
+
+/// A small generator, so that every run sees the same texts.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.next() as usize % end.max(1)
+    }
+
+    /// A line as in a program; the fewer words, the more lines are equal.
+    fn line(&mut self, words: usize) -> String {
+        match self.below(10) {
+            0 | 1 => String::new(),
+            2 => format!("{}}}", "    ".repeat(self.below(3))),
+            3 => format!("{}{{", "\t".repeat(self.below(3))),
+            4 => " ".repeat(self.below(6)),
+            _ => format!("{}word{};", "    ".repeat(self.below(4)), self.below(words)),
+        }
+    }
+
+    fn lines(&mut self, count: usize, words: usize) -> Vec<String> {
+        (0..count).map(|_| self.line(words)).collect()
+    }
+
+    /// A few edits: lines replaced, added and deleted, blocks copied and moved.
+    fn edited(&mut self, old: &[String], words: usize, edits: usize) -> Vec<String> {
+        let mut new = old.to_vec();
+        for _ in 0..edits {
+            let at = self.below(new.len() + 1);
+            let end = new.len().min(at + 1 + self.below(8));
+            match self.below(5) {
+                0 => drop(new.drain(at..end)),
+                1 => {
+                    let count = 1 + self.below(6);
+                    let lines = self.lines(count, words);
+                    new.splice(at..at, lines);
+                }
+                2 => {
+                    let block = new[at..end].to_vec();
+                    new.splice(end..end, block);
+                }
+                3 => {
+                    let block: Vec<_> = new.drain(at..end).collect();
+                    let to = self.below(new.len() + 1);
+                    new.splice(to..to, block);
+                }
+                _ => {
+                    let lines = self.lines(end - at, words);
+                    new.splice(at..end, lines);
+                }
+            }
+        }
+        new
+    }
+
+    fn pair(&mut self, longest: usize) -> (Vec<String>, Vec<String>) {
+        let count = self.below(longest);
+        let words = [2, 6, 40, 1000][self.below(4)];
+        let old = self.lines(count, words);
+        let new = if self.below(6) == 0 {
+            let count = self.below(longest);
+            self.lines(count, words)
+        } else {
+            let edits = 1 + self.below(longest / 8);
+            self.edited(&old, words, edits)
+        };
+        (old, new)
+    }
+}
+
+fn run(command: &mut Command) -> Output {
+    let output =
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", "/nonexistent").output().unwrap();
+    assert!(
+        output.status.code().is_some_and(|code| code < 2),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// Git's answer on all files of `old/` against those of `new/`.
+fn git_diff(dir: &Path, arguments: &[&str]) -> Vec<u8> {
+    let mut command = Command::new("git");
+    command.current_dir(dir).args(["diff", "--no-index", "--no-renames", "--no-color"]);
+    run(command.args(arguments).args(["old", "new"])).stdout
+}
+
+/// Writes pairs as `old/00000` and `new/00000` and so on.
+fn write_pairs(dir: &Path, pairs: &[(Vec<u8>, Vec<u8>)]) {
+    for (side, name) in ["old", "new"].iter().enumerate() {
+        fs::create_dir(dir.join(name)).unwrap();
+        for (index, pair) in pairs.iter().enumerate() {
+            let text = if side == 0 { &pair.0 } else { &pair.1 };
+            fs::write(dir.join(name).join(format!("{index:05}")), text).unwrap();
+        }
+    }
+}
+
+/// Git's hunks of each file, without what git prints behind the second `@@`.
+fn git_hunks(dir: &Path, files: usize) -> Vec<String> {
+    let patch = String::from_utf8(git_diff(dir, &["-U3"])).unwrap();
+    let mut hunks = vec![String::new(); files];
+    let mut file = 0;
+    for line in patch.split_inclusive('\n') {
+        if let Some(names) = line.strip_prefix("diff --git a/old/") {
+            file = names[..5].parse().unwrap();
+        } else if line.starts_with("@@ ") {
+            let end = line[3..].find("@@").unwrap() + 5;
+            hunks[file] += &line[..end];
+            hunks[file] += "\n";
+        } else if line.starts_with(['+', '-', ' ', '\\']) && !hunks[file].is_empty() {
+            hunks[file] += line;
+        }
+    }
+    hunks
+}
+
+fn our_hunks(comparison: &Comparison) -> String {
+    let header = PatchHeader {
+        old_path: b"x",
+        new_path: b"x",
+        old_mode: None,
+        new_mode: None,
+        movement: Movement::None,
+    };
+    let mut patch = Vec::new();
+    patch::write(&mut patch, &header, comparison, 3).unwrap();
+    let patch = String::from_utf8(patch).unwrap();
+    patch.find("@@ ").map(|start| patch[start..].to_owned()).unwrap_or_default()
+}
+
+/// Git's added and deleted lines of each file.
+fn git_counts(dir: &Path, files: usize) -> Vec<(u32, u32)> {
+    let mut counts = vec![(0, 0); files];
+    for line in String::from_utf8(git_diff(dir, &["--numstat"])).unwrap().lines() {
+        let mut fields = line.split('\t');
+        let mut number = || fields.next().unwrap().parse().unwrap();
+        let count = (number(), number());
+        let file: usize = line[line.len() - 6..line.len() - 1]
+            .parse()
+            .unwrap_or_else(|_| line[line.len() - 5..].parse().unwrap());
+        counts[file] = count;
+    }
+    counts
+}
+
+#[test]
+fn hunks_lie_where_git_puts_them_and_are_no_longer() {
+    let mut random = Random(20_261_201);
+    let mut pairs = Vec::new();
+    for index in 0..4000 {
+        let longest = if index % 100 == 0 { 3000 } else { 60 };
+        let (old, new) = random.pair(longest);
+        let text =
+            |lines: Vec<String>| lines.iter().fold(String::new(), |text, line| text + line + "\n");
+        pairs.push((text(old).into_bytes(), text(new).into_bytes()));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    write_pairs(dir.path(), &pairs);
+    let hunks = git_hunks(dir.path(), pairs.len());
+    let counts = git_counts(dir.path(), pairs.len());
+    let mut elsewhere = Vec::new();
+    for (index, (old, new)) in pairs.iter().enumerate() {
+        let comparison = compared(old, new);
+        assert!(
+            applied(&comparison).iter().map(Vec::as_slice).eq(comparison.new.lines(0..u32::MAX))
+        );
+        let (added, deleted) = counts[index];
+        assert!(
+            comparison.added() + comparison.deleted() <= added + deleted,
+            "pair {index}: +{} -{} against git's +{added} -{deleted}",
+            comparison.added(),
+            comparison.deleted(),
+        );
+        if our_hunks(&comparison) != hunks[index] {
+            elsewhere.push(index);
+        }
+    }
+    assert!(
+        elsewhere.is_empty(),
+        "{} of {} lie elsewhere, such as {:?}",
+        elsewhere.len(),
+        pairs.len(),
+        elsewhere.first().map(|index| (
+            our_hunks(&compared(&pairs[*index].0, &pairs[*index].1)),
+            &hunks[*index]
+        )),
+    );
+}
