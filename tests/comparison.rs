@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -279,4 +280,202 @@ fn hunks_lie_where_git_puts_them_and_are_no_longer() {
             &hunks[*index]
         )),
     );
+}
+
+/// A text for one side: any line ends, any bytes, perhaps no final newline.
+fn side(random: &mut Random, lines: &[String], odd: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    for line in lines {
+        text.extend_from_slice(line.as_bytes());
+        if odd == 1 && random.below(3) == 0 {
+            text.push(0xff);
+        }
+        text.extend_from_slice(if odd == 2 && random.below(2) == 0 { b"\r\n" } else { b"\n" });
+    }
+    if random.below(3) == 0 {
+        text.pop();
+    }
+    text
+}
+
+struct Case {
+    old_path: Vec<u8>,
+    new_path: Vec<u8>,
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
+    executable: (bool, bool),
+    movement: Movement,
+}
+
+fn case(random: &mut Random, index: usize) -> Case {
+    const NAMES: &[&[u8]] = &[
+        b"plain",
+        b"with space",
+        b"quote\"d",
+        b"tab\tbed",
+        b"line\nfeed",
+        b"back\\slash",
+        "gr\u{f6}\u{df}e".as_bytes(),
+        b"\xff\xfe raw",
+        b"end ",
+        b" start",
+        b"-dash",
+        b"bell\x07\x7f",
+        b"a/b c",
+        b"b/x",
+        b"{=>}",
+    ];
+    let path = [format!("{index:04}").as_bytes(), NAMES[index % NAMES.len()]].concat();
+    let (old_lines, new_lines) = random.pair(40);
+    let odd = random.below(3);
+    let old = (random.below(8) > 0).then(|| side(random, &old_lines, odd));
+    let new = (old.is_none() || random.below(8) > 0).then(|| {
+        if random.below(8) == 0 {
+            old.clone().unwrap_or_default()
+        } else {
+            side(random, &new_lines, odd)
+        }
+    });
+    let both = old.is_some() && new.is_some();
+    let (movement, new_path) = match random.below(6) {
+        0 if both => (Movement::Renamed(57), [&path[..], b" moved"].concat()),
+        1 if both => (Movement::Copied(60), [&path[..], b" again"].concat()),
+        _ => (Movement::None, path.clone()),
+    };
+    let executable = (random.below(4) == 0, random.below(4) == 0);
+    Case { old_path: path, new_path, old, new, executable, movement }
+}
+
+fn mode(executable: bool) -> u32 {
+    if executable { 0o100_755 } else { 0o100_644 }
+}
+
+fn write_file(dir: &Path, path: &[u8], text: &[u8], executable: bool) {
+    let path = dir.join(OsStr::from_bytes(path));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode(executable) & 0o777)).unwrap();
+}
+
+/// The file's text and whether it may be executed.
+fn read_file(dir: &Path, path: &[u8]) -> Option<(Vec<u8>, bool)> {
+    let path = dir.join(OsStr::from_bytes(path));
+    let executable = fs::metadata(&path).ok()?.permissions().mode() & 0o100 != 0;
+    Some((fs::read(path).unwrap(), executable))
+}
+
+#[test]
+fn git_applies_every_patch() {
+    let mut random = Random(77);
+    for context in [3, 0, 1, 5] {
+        let cases: Vec<_> = (0..700).map(|index| case(&mut random, index)).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let mut patch = Vec::new();
+        for case in &cases {
+            if let Some(old) = &case.old {
+                write_file(dir.path(), &case.old_path, old, case.executable.0);
+            }
+            let bytes = |side: &Option<Vec<u8>>| side.clone().map(Arc::from);
+            let comparison =
+                compare(bytes(&case.old), bytes(&case.new), &Limit::default()).unwrap();
+            let header = PatchHeader {
+                old_path: &case.old_path,
+                new_path: &case.new_path,
+                old_mode: case.old.is_some().then_some(mode(case.executable.0)),
+                new_mode: case.new.is_some().then_some(mode(case.executable.1)),
+                movement: case.movement,
+            };
+            patch::write(&mut patch, &header, &comparison, context).unwrap();
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), &patch).unwrap();
+        let mut command = Command::new("git");
+        command.current_dir(dir.path()).args(["apply", "--whitespace=nowarn"]);
+        if context == 0 {
+            command.arg("--unidiff-zero");
+        }
+        let output = run(command.arg(file.path()));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for case in &cases {
+            let name = String::from_utf8_lossy(&case.new_path);
+            let new = case.new.clone().map(|text| (text, case.executable.1));
+            assert_eq!(read_file(dir.path(), &case.new_path), new, "{name:?}, context {context}");
+            if case.old_path != case.new_path {
+                let kept = matches!(case.movement, Movement::Copied(_));
+                let old = case.old.clone().filter(|_| kept).map(|text| (text, case.executable.0));
+                assert_eq!(read_file(dir.path(), &case.old_path), old, "{name:?}");
+            }
+        }
+    }
+}
+
+/// What git prints for two trees, without `index` lines and what stands behind the second `@@`.
+fn bare(patch: &[u8]) -> Vec<u8> {
+    let lines =
+        patch.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.starts_with(b"index "));
+    lines
+        .flat_map(|line| {
+            let heading = line.strip_prefix(b"@@ ").and_then(|rest| {
+                rest.windows(3).position(|three| three == b"@@ ").map(|at| at + 5)
+            });
+            heading.map_or_else(|| line.to_vec(), |end| [&line[..end], b"\n"].concat())
+        })
+        .collect()
+}
+
+#[test]
+fn a_patch_reads_as_git_writes_it() {
+    let mut random = Random(4711);
+    let dir = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.current_dir(dir.path()).args(["-c", "user.name=t", "-c", "user.email=t@t.invalid"]);
+        run(command.args(arguments)).stdout
+    };
+    git(&["init", "-q"]);
+    let mut cases: Vec<_> = (0..300)
+        .map(|index| Case { movement: Movement::None, ..case(&mut random, index) })
+        .collect();
+    cases.sort_by(|left, right| left.old_path.cmp(&right.old_path));
+    let put = |side: usize| {
+        for case in &cases {
+            let (text, executable) =
+                [(&case.old, case.executable.0), (&case.new, case.executable.1)][side];
+            match text {
+                Some(text) => write_file(dir.path(), &case.old_path, text, executable),
+                None => drop(fs::remove_file(dir.path().join(OsStr::from_bytes(&case.old_path)))),
+            }
+        }
+        git(&["add", "--all"]);
+        git(&["commit", "-qm", "side"]);
+    };
+    put(0);
+    put(1);
+    let expected = bare(&git(&["diff-tree", "-p", "--no-renames", "HEAD~1", "HEAD"]));
+    let expected = String::from_utf8_lossy(&expected);
+    let mut seen = 0;
+    for case in &cases {
+        // To git a missing final newline is a difference of its own, and so hunks may be others.
+        let ended = |side: &Option<Vec<u8>>| {
+            side.as_ref().is_none_or(|text| text.is_empty() || text.ends_with(b"\n"))
+        };
+        if case.old.is_some() && case.new.is_some() && !(ended(&case.old) && ended(&case.new)) {
+            continue;
+        }
+        let bytes = |side: &Option<Vec<u8>>| side.clone().map(Arc::from);
+        let comparison = compare(bytes(&case.old), bytes(&case.new), &Limit::default()).unwrap();
+        let header = PatchHeader {
+            old_path: &case.old_path,
+            new_path: &case.old_path,
+            old_mode: case.old.is_some().then_some(mode(case.executable.0)),
+            new_mode: case.new.is_some().then_some(mode(case.executable.1)),
+            movement: Movement::None,
+        };
+        let mut patch = Vec::new();
+        patch::write(&mut patch, &header, &comparison, 3).unwrap();
+        let patch = String::from_utf8_lossy(&patch);
+        assert!(expected.contains(&*patch), "{patch}\n--- is not in ---\n{expected}");
+        seen += usize::from(!patch.is_empty());
+    }
+    assert!(seen > 100, "only {seen} patches were compared");
 }
