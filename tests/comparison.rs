@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-fn bytes(text: &str) -> Option<Arc<[u8]>> {
-    Some(Arc::from(text.as_bytes()))
+fn bytes(text: &str) -> Arc<[u8]> {
+    Arc::from(text.as_bytes())
 }
 
 fn compared(old: &[u8], new: &[u8]) -> Comparison {
@@ -45,7 +45,7 @@ fn every_reference_pair_gets_a_shortest_script() {
     for pair in pairs.lines() {
         let pair: Value = serde_json::from_str(pair).unwrap();
         let id = pair["id"].as_str().unwrap();
-        let side = |name: &str| pair[name].as_str().and_then(bytes);
+        let side = |name: &str| pair[name].as_str().map(bytes);
         let comparison = compare(side("before"), side("after"), &Limit::default()).unwrap();
         let diff = comparison.to_file_diff("p", "p", 3);
         let FileDiff::Text { hunks, coarse, before, after, .. } = &diff else { panic!("{id}") };
@@ -198,8 +198,8 @@ fn git_hunks(dir: &Path, files: usize) -> Vec<String> {
     for line in patch.split_inclusive('\n') {
         if let Some(names) = line.strip_prefix("diff --git a/old/") {
             file = names[..5].parse().unwrap();
-        } else if line.starts_with("@@ ") {
-            let end = line[3..].find("@@").unwrap() + 5;
+        } else if let Some(ranges) = line.strip_prefix("@@ ") {
+            let end = ranges.find("@@").unwrap() + 5;
             hunks[file] += &line[..end];
             hunks[file] += "\n";
         } else if line.starts_with(['+', '-', ' ', '\\']) && !hunks[file].is_empty() {
