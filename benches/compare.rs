@@ -65,6 +65,7 @@ impl Random {
 }
 
 type Texts = (Vec<String>, Vec<String>);
+type Maker = fn(&mut Random) -> Texts;
 
 fn long(random: &mut Random) -> Texts {
     let old = random.source(200_000);
@@ -92,7 +93,7 @@ fn minified(random: &mut Random) -> Texts {
         ));
     }
     let old = parts.concat();
-    parts[45_000] = "function CHANGED(z){return 42};".to_owned();
+    parts[45_000] = String::from("function CHANGED(z){return 42};");
     (vec![old], vec![parts.concat()])
 }
 
@@ -194,28 +195,28 @@ fn against_git(name: &str, (old, new): &Texts) {
 /// Two texts of `size` bytes that are hard in one way.
 fn hostile(name: &str, size: usize) -> (Arc<[u8]>, Arc<[u8]>) {
     let mut random = Random(99);
-    let mut side = |odd: u8| -> Arc<[u8]> {
-        let mut text = Vec::with_capacity(size + 64);
+    let mut text = |odd: u8| -> Arc<[u8]> {
+        let mut bytes = Vec::with_capacity(size + 64);
         match name {
-            "empty lines" => text.resize(size - usize::from(odd), b'\n'),
+            "empty lines" => bytes.resize(size - usize::from(odd), b'\n'),
             "one line" => {
-                text.resize(size, b'x');
-                text[size / 2] = odd;
+                bytes.resize(size, b'x');
+                bytes[size / 2] = odd;
             }
             "eight lines" => {
-                while text.len() < size {
-                    text.extend_from_slice(&[b'a' + random.below(8) as u8, b'\n']);
+                while bytes.len() < size {
+                    bytes.extend_from_slice(&[b'a' + random.below(8) as u8, b'\n']);
                 }
             }
             _ => {
-                while text.len() < size {
-                    text.extend_from_slice(format!("{odd} {}\n", random.next()).as_bytes());
+                while bytes.len() < size {
+                    bytes.extend_from_slice(format!("{odd} {}\n", random.next()).as_bytes());
                 }
             }
         }
-        text.into()
+        bytes.into()
     };
-    (side(0), side(1))
+    (text(0), text(1))
 }
 
 /// How much later than due an answer comes: with no time at all, after 100 ms, cancelled after 300.
@@ -250,7 +251,7 @@ fn main() {
     let chosen: Vec<_> = env::args().skip(1).filter(|name| !name.starts_with("--")).collect();
     let wanted = |name: &str| chosen.is_empty() || chosen.iter().any(|chosen| chosen == name);
     println!("{:10} {:>8} {:>8}   ratio      memory   lines (median of 7, ms)", "", "ours", "git");
-    let makers: [(&str, fn(&mut Random) -> Texts); 6] = [
+    let makers: [(&str, Maker); 6] = [
         ("long", long),
         ("minified", minified),
         ("disjoint", disjoint),

@@ -83,16 +83,25 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
     }
 
     /// How many equal lines follow a point.
-    fn run(&self, old: usize, new: usize) -> usize {
-        let equal = |(old, new): (&u32, &u32)| old == new;
+    fn run(old_side: &[u32], new_side: &[u32], old: usize, new: usize) -> usize {
         if BACK {
-            let old = self.old.len().checked_sub(old).map_or(&[][..], |end| &self.old[..end]);
-            let new = self.new.len().checked_sub(new).map_or(&[][..], |end| &self.new[..end]);
-            old.iter().rev().zip(new.iter().rev()).take_while(|pair| equal(*pair)).count()
+            let (old_end, new_end) = (old_side.len(), new_side.len());
+            let mut run = 0;
+            while old + run < old_end
+                && new + run < new_end
+                && old_side[old_end - 1 - old - run] == new_side[new_end - 1 - new - run]
+            {
+                run += 1;
+            }
+            run
         } else {
-            let old = self.old.get(old..).unwrap_or_default();
-            let new = self.new.get(new..).unwrap_or_default();
-            old.iter().zip(new).take_while(|pair| equal(*pair)).count()
+            let mut run = 0;
+            while let (Some(old), Some(new)) = (old_side.get(old + run), new_side.get(new + run))
+                && old == new
+            {
+                run += 1;
+            }
+            run
         }
     }
 
@@ -100,28 +109,35 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
     /// meet in this step.
     pub(super) fn step<const OTHER: bool>(&mut self, other: Option<&Frontier<'_, OTHER>>) -> Step {
         self.widen();
-        let mut step = Step { met: None, good_run: false, work: 0 };
-        let mut above = self.reach[self.high + 1];
-        for diagonal in (self.low..=self.high).rev().step_by(2) {
-            let below = self.reach[diagonal - 1];
-            let reached = if BACK {
-                if above >= below { above + 1 } else { below }
-            } else if below >= above {
-                below + 1
+        let (old_side, new_side) = (self.old, self.new);
+        let mut step = Step { met: None, good_run: false, work: self.high - self.low };
+        let Some((above, reached)) = self.reach[self.low - 1..=self.high + 1].split_last_mut()
+        else {
+            return step;
+        };
+        let mut above = *above;
+        let mut diagonal = self.high + 2;
+        for [below, here] in reached.as_rchunks_mut::<2>().1.iter_mut().rev() {
+            diagonal -= 2;
+            // One line deleted or one added, whichever leads further; ties go by git's rule.
+            let next = if BACK { (above + 1).max(*below) } else { above.max(*below + 1) };
+            above = *below;
+            let from = next as usize - 1;
+            let new = if BACK {
+                from + diagonal - 1 - old_side.len()
             } else {
-                above
+                from + new_side.len() + 1 - diagonal
             };
-            above = below;
-            let from = reached as usize - 1;
-            let run = self.run(from, self.new_lines(diagonal, from));
-            let old = from + run;
-            step.work += run + 2;
-            step.good_run |= run > GOOD_RUN;
-            self.reach[diagonal] = old as u32 + 1;
+            let run = Self::run(old_side, new_side, from, new);
+            if run > GOOD_RUN {
+                step.good_run = true;
+                step.work += run;
+            }
+            *here = next + run as u32;
             if let Some(other) = other
-                && other.has_passed(diagonal, old)
+                && other.has_passed(diagonal, from + run)
             {
-                step.met = Some(self.point(old, self.new_lines(diagonal, old)));
+                step.met = Some(self.point(from + run, new + run));
                 return step;
             }
         }
