@@ -5,7 +5,7 @@
 //! than git's.
 
 use super::discard::{Kept, rough_root};
-use super::frontier::{Frontier, Point};
+use super::frontier::{Frontier, Point, Reach, room};
 use super::limit::{Stop, Ticker};
 use std::ops::Range;
 
@@ -33,30 +33,24 @@ pub(super) fn search(
     (old_changed, new_changed): (&mut [bool], &mut [bool]),
     ticker: &mut Ticker<'_>,
 ) -> Result<(), Stop> {
-    let room = Frontier::<false>::room(old.lines.len(), new.lines.len());
-    let mut reach = (vec![0; room], vec![0; room]);
-    let max_cost = rough_root(room).max(MIN_CUT);
-    let mut parts = vec![Part { old: 0..old.lines.len(), new: 0..new.lines.len(), exact: false }];
+    let (old_lines, new_lines) = (&old.lines[..], &new.lines[..]);
+    let mut searcher = Searcher::new(&old.classes, &new.classes);
+    let mut parts = vec![Part { old: 0..old_lines.len(), new: 0..new_lines.len(), exact: false }];
     while let Some(part) = parts.pop() {
         let part = trim(&part, &old.classes, &new.classes);
         ticker.add(part.old.len().min(part.new.len()) / 8 + 8)?;
         if part.old.is_empty() || part.new.is_empty() {
-            mark(old_changed, &old.lines[part.old]);
-            mark(new_changed, &new.lines[part.new]);
+            mark(old_changed, &old_lines[part.old]);
+            mark(new_changed, &new_lines[part.new]);
             continue;
         }
-        let sides = (&old.classes[part.old.clone()], &new.classes[part.new.clone()]);
-        let split = split(sides, (&mut reach.0, &mut reach.1), part.exact, max_cost, ticker)?;
-        let at = (part.old.start + split.at.old, part.new.start + split.at.new);
+        let Split { at, exact_before, exact_behind } = searcher.split(&part, ticker)?;
+        let (old, new) = (part.old.start + at.old, part.new.start + at.new);
+        parts.push(Part { old: old..part.old.end, new: new..part.new.end, exact: exact_behind });
         parts.push(Part {
-            old: at.0..part.old.end,
-            new: at.1..part.new.end,
-            exact: split.exact_behind,
-        });
-        parts.push(Part {
-            old: part.old.start..at.0,
-            new: part.new.start..at.1,
-            exact: split.exact_before,
+            old: part.old.start..old,
+            new: part.new.start..new,
+            exact: exact_before,
         });
     }
     Ok(())
@@ -85,46 +79,71 @@ fn trim(part: &Part, old: &[u32], new: &[u32]) -> Part {
     }
 }
 
-/// Searches from both corners until the searches meet, or until it costs too much.
-fn split(
-    (old, new): (&[u32], &[u32]),
-    (reach, back_reach): (&mut [u32], &mut [u32]),
-    exact: bool,
+/// What all parts are searched with.
+struct Searcher<'a> {
+    old: &'a [u32],
+    new: &'a [u32],
+    /// Both sides in reverse, for the search from the end.
+    old_back: Vec<u32>,
+    new_back: Vec<u32>,
+    reach: Reach,
+    reach_back: Reach,
+    /// At this cost a search is ended wherever it is.
     max_cost: usize,
-    ticker: &mut Ticker<'_>,
-) -> Result<Split, Stop> {
-    let mut forward = Frontier::<false>::new(old, new, reach);
-    let mut backward = Frontier::<true>::new(old, new, back_reach);
-    let odd = old.len().abs_diff(new.len()) % 2 == 1;
-    let mut cost = 0;
-    loop {
-        cost += 1;
-        let ahead = forward.step(odd.then_some(&backward));
-        ticker.add(ahead.work)?;
-        if let Some(at) = ahead.met {
-            return Ok(Split { at, exact_before: true, exact_behind: true });
+}
+
+impl<'a> Searcher<'a> {
+    fn new(old: &'a [u32], new: &'a [u32]) -> Self {
+        Self {
+            old,
+            new,
+            old_back: old.iter().rev().copied().collect(),
+            new_back: new.iter().rev().copied().collect(),
+            reach: room(old.len(), new.len()),
+            reach_back: room(old.len(), new.len()),
+            max_cost: rough_root(old.len() + new.len() + 3).max(MIN_CUT),
         }
-        let behind = backward.step((!odd).then_some(&forward));
-        ticker.add(behind.work)?;
-        if let Some(at) = behind.met {
-            return Ok(Split { at, exact_before: true, exact_behind: true });
-        }
-        if exact {
-            continue;
-        }
-        if cost > MIN_CUT && (ahead.good_run || behind.good_run) {
-            if let Some(at) = forward.interesting(cost) {
-                return Ok(Split { at, exact_before: true, exact_behind: false });
+    }
+
+    /// Searches from both corners until the searches meet, or until it costs too much.
+    fn split(&mut self, part: &Part, ticker: &mut Ticker<'_>) -> Result<Split, Stop> {
+        let (old, new) = (&self.old[part.old.clone()], &self.new[part.new.clone()]);
+        let back = |side: Range<usize>, len: usize| len - side.end..len - side.start;
+        let old_back = &self.old_back[back(part.old.clone(), self.old.len())];
+        let new_back = &self.new_back[back(part.new.clone(), self.new.len())];
+        let mut forward = Frontier::<false>::new(old, new, &mut self.reach);
+        let mut backward = Frontier::<true>::new(old_back, new_back, &mut self.reach_back);
+        let odd = old.len().abs_diff(new.len()) % 2 == 1;
+        let exactly = |at| Split { at, exact_before: true, exact_behind: true };
+        let mut cost = 0;
+        loop {
+            cost += 1;
+            let ahead = forward.step();
+            if odd && let Some(at) = forward.meets(&backward) {
+                return Ok(exactly(at));
             }
-            if let Some(at) = backward.interesting(cost) {
-                return Ok(Split { at, exact_before: false, exact_behind: true });
+            let behind = backward.step();
+            if !odd && let Some(at) = backward.meets(&forward) {
+                return Ok(exactly(at));
             }
-        }
-        if cost >= max_cost {
-            let ((far, at), (far_back, at_back)) = (forward.furthest(), backward.furthest());
-            let ahead = far > far_back;
-            let at = if ahead { at } else { at_back };
-            return Ok(Split { at, exact_before: ahead, exact_behind: !ahead });
+            ticker.add(ahead.work + behind.work)?;
+            if part.exact {
+                continue;
+            }
+            if cost > MIN_CUT && (ahead.good_run || behind.good_run) {
+                if let Some(at) = forward.interesting(cost) {
+                    return Ok(Split { at, exact_before: true, exact_behind: false });
+                }
+                if let Some(at) = backward.interesting(cost) {
+                    return Ok(Split { at, exact_before: false, exact_behind: true });
+                }
+            }
+            if cost >= self.max_cost {
+                let ((far, at), (far_back, at_back)) = (forward.furthest(), backward.furthest());
+                let ahead = far > far_back;
+                let at = if ahead { at } else { at_back };
+                return Ok(Split { at, exact_before: ahead, exact_behind: !ahead });
+            }
         }
     }
 }
