@@ -3,7 +3,7 @@
 use crate::shared::shared;
 use handback::diff::patch::{self, Movement, PatchHeader};
 use handback::diff::{Comparison, Limit, compare};
-use handback::session::FileDiff;
+use handback::session::{EofNewline, FileDiff};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -12,6 +12,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn bytes(text: &str) -> Arc<[u8]> {
     Arc::from(text.as_bytes())
@@ -280,6 +283,106 @@ fn hunks_lie_where_git_puts_them_and_are_no_longer() {
             &hunks[*index]
         )),
     );
+}
+
+#[test]
+fn a_missing_final_newline_never_makes_a_script_longer_than_gits() {
+    let mut random = Random(5);
+    let pairs: Vec<_> = (0..3000)
+        .map(|_| {
+            let (old, new) = random.pair(30);
+            (side(&mut random, &old, 0), side(&mut random, &new, 0))
+        })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    write_pairs(dir.path(), &pairs);
+    for ((old, new), (added, deleted)) in pairs.iter().zip(git_counts(dir.path(), pairs.len())) {
+        let comparison = compared(old, new);
+        assert!(comparison.added() <= added, "{old:?} {new:?}");
+        assert!(comparison.deleted() <= deleted, "{old:?} {new:?}");
+        let ends = |text: &[u8]| (!text.is_empty()).then(|| text.ends_with(b"\n"));
+        let expected = match (ends(old), ends(new)) {
+            (Some(true), Some(false)) => Some(EofNewline::Removed),
+            (Some(false), Some(true)) => Some(EofNewline::Added),
+            _ => None,
+        };
+        assert_eq!(comparison.eof_newline, expected);
+    }
+}
+
+/// Two texts of `size` bytes with many lines, few lines, or few distinct lines.
+fn hard_pairs(size: usize) -> Vec<(&'static str, [Arc<[u8]>; 2])> {
+    let mut random = Random(31);
+    let mut letters = || -> Arc<[u8]> {
+        (0..size / 2).flat_map(|_| [b'a' + random.below(8) as u8, b'\n']).collect()
+    };
+    let letters = [letters(), letters()];
+    let numbers = |sign: char| -> Arc<[u8]> {
+        (0..size / 9)
+            .fold(String::new(), |text, line| text + &format!("{sign}{line:07}\n"))
+            .into_bytes()
+            .into()
+    };
+    vec![
+        ("empty lines", [vec![b'\n'; size].into(), vec![b'\n'; size - 1].into()]),
+        ("one long line", [vec![b'x'; size].into(), vec![b'y'; size].into()]),
+        ("few distinct lines", letters),
+        ("different lines", [numbers('-'), numbers('+')]),
+    ]
+}
+
+/// How late an answer may be, in milliseconds. Unoptimized code gets the same time for less.
+const LATE: u128 = 20;
+
+/// The least lateness of a few tries: other programs may hold the processor for a while.
+fn least_late(mut lateness: impl FnMut() -> Duration) -> u128 {
+    (0..5).map(|_| lateness().as_millis()).min().unwrap()
+}
+
+#[test]
+fn an_answer_that_is_due_comes_and_is_coarse() {
+    let size = if cfg!(debug_assertions) { 24 << 20 } else { 100 << 20 };
+    for (name, [old, new]) in hard_pairs(size) {
+        for wait in [0, 40] {
+            let late = least_late(|| {
+                let start = Instant::now();
+                let limit = Limit::within(Duration::from_millis(wait));
+                let comparison = compare(Some(old.clone()), Some(new.clone()), &limit).unwrap();
+                let late = start.elapsed().saturating_sub(Duration::from_millis(wait));
+                if comparison.coarse {
+                    let (deleted, added) = (comparison.old.len(), comparison.new.len());
+                    assert_eq!((comparison.deleted(), comparison.added()), (deleted, added));
+                    assert_eq!(comparison.changes.len(), 1);
+                } else {
+                    assert!(wait > 0, "{name}: an exact answer in no time");
+                }
+                late
+            });
+            assert!(late < LATE, "{name}: {late} ms late after {wait} ms");
+        }
+    }
+}
+
+#[test]
+fn who_cancels_is_free() {
+    let size = if cfg!(debug_assertions) { 24 << 20 } else { 100 << 20 };
+    for (name, [old, new]) in hard_pairs(size) {
+        let late = least_late(|| {
+            let limit = Limit::default();
+            let cancel = Arc::clone(&limit.cancel);
+            let canceller = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(30));
+                cancel.store(true, Ordering::Relaxed);
+                Instant::now()
+            });
+            let answer = compare(Some(old.clone()), Some(new.clone()), &limit);
+            let end = Instant::now();
+            let due = canceller.join().unwrap();
+            assert!(answer.is_err() || end < due + Duration::from_millis(20), "{name}: too good");
+            end.saturating_duration_since(due)
+        });
+        assert!(late < LATE, "{name}: {late} ms late");
+    }
 }
 
 /// A text for one side: any line ends, any bytes, perhaps no final newline.

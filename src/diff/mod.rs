@@ -1,6 +1,6 @@
 //! Two texts → what changed between them, within a deadline. Never draws, never reads.
 //!
-//! [`compare`] splits both texts ([`Text`]), gives equal lines one number, drops lines that the
+//! [`compare()`] splits both texts ([`Text`]), gives equal lines one number, drops lines that the
 //! other side does not have, searches the rest with Myers' algorithm and git's cut-offs, and slides
 //! the changes to where git puts them. The answer is ranges of lines; [`patch`] and
 //! [`Comparison::to_file_diff`] turn it into text, [`words`] looks into a pair of lines.
