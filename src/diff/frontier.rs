@@ -1,5 +1,7 @@
 //! The furthest points that a search from one corner has reached.
 
+use super::token::Token;
+
 /// A run of at least so many equal lines is a sign of the right way.
 const GOOD_RUN: usize = 20;
 
@@ -22,9 +24,9 @@ pub(super) fn room(old: usize, new: usize) -> Reach {
 /// Points are told by how many old and new lines lie between them and the search's own corner, so
 /// that both searches follow the same rules. Diagonals are those of the forward search: number `k`
 /// is `old − new + new lines + 1`, so that all and one more at each edge are from 0 up.
-pub(super) struct Frontier<'a, const BACK: bool> {
-    old: &'a [u32],
-    new: &'a [u32],
+pub(super) struct Frontier<'a, T, const BACK: bool> {
+    old: &'a [T],
+    new: &'a [T],
     /// Of each diagonal, the old lines of its furthest point and one more; 0: not reached.
     reach: &'a mut Reach,
     /// The diagonals that were reached last: every second from `low` to `high`.
@@ -47,9 +49,9 @@ pub(super) struct Step {
     pub(super) work: usize,
 }
 
-impl<'a, const BACK: bool> Frontier<'a, BACK> {
+impl<'a, T: Token, const BACK: bool> Frontier<'a, T, BACK> {
     /// A search that stands at its corner.
-    pub(super) fn new(old: &'a [u32], new: &'a [u32], reach: &'a mut Reach) -> Self {
+    pub(super) fn new(old: &'a [T], new: &'a [T], reach: &'a mut Reach) -> Self {
         let corner = if BACK { old.len() + 1 } else { new.len() + 1 };
         let mut frontier = Self { old, new, reach, low: corner, high: corner };
         frontier.set(corner, 1);
@@ -81,7 +83,7 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
     }
 
     /// The diagonals that were reached last, in git's order: the first of equals is taken.
-    fn diagonals(&self) -> impl Iterator<Item = usize> + use<BACK> {
+    fn diagonals(&self) -> impl Iterator<Item = usize> + use<T, BACK> {
         (self.low..=self.high).rev().step_by(2)
     }
 
@@ -114,33 +116,27 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
         for (to, (below, above)) in to.iter_mut().zip(from.iter().zip(&from[1..])) {
             *to = if BACK { (*above + 1).max(*below) } else { (*below + 1).max(*above) };
         }
-        let mut step = Step { good_run: false, work: to.len() };
-        let (old_side, new_side) = (self.old, self.new);
-        for (index, to) in to.iter_mut().enumerate() {
-            let diagonal = low + 2 * index;
+        // New lines less old ones, on the lowest diagonal; from one to the next it is two more or
+        // less. It may be below zero: then it wraps, and so does the sum.
+        let (mut ahead, next) = if BACK {
+            ((low - 1).wrapping_sub(self.old.len()), 2)
+        } else {
+            ((self.new.len() + 1).wrapping_sub(low), 2usize.wrapping_neg())
+        };
+        let (mut longest, mut work) = (0, to.len());
+        for to in to {
             let old = *to as usize - 1;
-            let new = if BACK {
-                old + diagonal - 1 - old_side.len()
-            } else {
-                old + new_side.len() + 1 - diagonal
-            };
-            let mut run = 0;
-            while let (Some(old), Some(new)) = (old_side.get(old + run), new_side.get(new + run))
-                && old == new
-            {
-                run += 1;
-            }
-            if run > GOOD_RUN {
-                step.good_run = true;
-                step.work += run;
-            }
+            let run = T::run(self.old, self.new, old, old.wrapping_add(ahead));
             *to += run as u32;
+            longest = longest.max(run);
+            work += run;
+            ahead = ahead.wrapping_add(next);
         }
-        step
+        Step { good_run: longest > GOOD_RUN, work }
     }
 
     /// The first point of the last step that lies on or behind what the other search has reached.
-    pub(super) fn meets<const OTHER: bool>(&self, other: &Frontier<'_, OTHER>) -> Option<Point> {
+    pub(super) fn meets<const OTHER: bool>(&self, other: &Frontier<'_, T, OTHER>) -> Option<Point> {
         let (low, high) = (self.low.max(other.low), self.high.min(other.high));
         if low > high {
             return None;

@@ -17,6 +17,7 @@ pub mod patch;
 mod slider;
 mod split_score;
 mod text;
+mod token;
 pub mod words;
 
 pub use applied::{compare_hunks, from_hunks};

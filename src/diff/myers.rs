@@ -7,6 +7,7 @@
 use super::discard::{Kept, rough_root};
 use super::frontier::{Frontier, Point, Reach, room};
 use super::limit::{Stop, Ticker};
+use super::token::Token;
 use std::ops::Range;
 
 /// Below this cost no search is cut short.
@@ -27,17 +28,32 @@ struct Split {
     exact_behind: bool,
 }
 
-/// Marks the changed lines among those kept.
+/// Marks the changed lines among those kept. There are `classes` classes.
 pub(super) fn search(
     (old, new): (&Kept, &Kept),
+    classes: usize,
+    changed: (&mut [bool], &mut [bool]),
+    ticker: &mut Ticker<'_>,
+) -> Result<(), Stop> {
+    let lines = (&old.lines[..], &new.lines[..]);
+    if classes > 1 << u8::BITS {
+        return search_tokens(&old.classes, &new.classes, lines, changed, ticker);
+    }
+    let small = |side: &Kept| side.classes.iter().map(|class| *class as u8).collect::<Vec<_>>();
+    search_tokens(&small(old), &small(new), lines, changed, ticker)
+}
+
+fn search_tokens<T: Token>(
+    old: &[T],
+    new: &[T],
+    (old_lines, new_lines): (&[u32], &[u32]),
     (old_changed, new_changed): (&mut [bool], &mut [bool]),
     ticker: &mut Ticker<'_>,
 ) -> Result<(), Stop> {
-    let (old_lines, new_lines) = (&old.lines[..], &new.lines[..]);
-    let mut searcher = Searcher::new(&old.classes, &new.classes);
-    let mut parts = vec![Part { old: 0..old_lines.len(), new: 0..new_lines.len(), exact: false }];
+    let mut searcher = Searcher::new(old, new);
+    let mut parts = vec![Part { old: 0..old.len(), new: 0..new.len(), exact: false }];
     while let Some(part) = parts.pop() {
-        let part = trim(&part, &old.classes, &new.classes);
+        let part = trim(&part, old, new);
         ticker.add(part.old.len().min(part.new.len()) / 8 + 8)?;
         if part.old.is_empty() || part.new.is_empty() {
             mark(old_changed, &old_lines[part.old]);
@@ -63,14 +79,14 @@ fn mark(changed: &mut [bool], lines: &[u32]) {
 }
 
 /// How many lines are equal at the start, and then at the end.
-pub(super) fn common_ends(old: &[u32], new: &[u32]) -> (usize, usize) {
+pub(super) fn common_ends<T: Token>(old: &[T], new: &[T]) -> (usize, usize) {
     let prefix = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new) = (&old[prefix..], &new[prefix..]);
     let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
     (prefix, suffix)
 }
 
-fn trim(part: &Part, old: &[u32], new: &[u32]) -> Part {
+fn trim<T: Token>(part: &Part, old: &[T], new: &[T]) -> Part {
     let (prefix, suffix) = common_ends(&old[part.old.clone()], &new[part.new.clone()]);
     Part {
         old: part.old.start + prefix..part.old.end - suffix,
@@ -80,20 +96,20 @@ fn trim(part: &Part, old: &[u32], new: &[u32]) -> Part {
 }
 
 /// What all parts are searched with.
-struct Searcher<'a> {
-    old: &'a [u32],
-    new: &'a [u32],
+struct Searcher<'a, T> {
+    old: &'a [T],
+    new: &'a [T],
     /// Both sides in reverse, for the search from the end.
-    old_back: Vec<u32>,
-    new_back: Vec<u32>,
+    old_back: Vec<T>,
+    new_back: Vec<T>,
     reach: Reach,
     reach_back: Reach,
     /// At this cost a search is ended wherever it is.
     max_cost: usize,
 }
 
-impl<'a> Searcher<'a> {
-    fn new(old: &'a [u32], new: &'a [u32]) -> Self {
+impl<'a, T: Token> Searcher<'a, T> {
+    fn new(old: &'a [T], new: &'a [T]) -> Self {
         Self {
             old,
             new,
@@ -111,8 +127,8 @@ impl<'a> Searcher<'a> {
         let back = |side: Range<usize>, len: usize| len - side.end..len - side.start;
         let old_back = &self.old_back[back(part.old.clone(), self.old.len())];
         let new_back = &self.new_back[back(part.new.clone(), self.new.len())];
-        let mut forward = Frontier::<false>::new(old, new, &mut self.reach);
-        let mut backward = Frontier::<true>::new(old_back, new_back, &mut self.reach_back);
+        let mut forward = Frontier::<T, false>::new(old, new, &mut self.reach);
+        let mut backward = Frontier::<T, true>::new(old_back, new_back, &mut self.reach_back);
         let odd = old.len().abs_diff(new.len()) % 2 == 1;
         let exactly = |at| Split { at, exact_before: true, exact_behind: true };
         let mut cost = 0;
