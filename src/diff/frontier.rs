@@ -34,6 +34,32 @@ pub(super) struct Frontier<'a, T, const BACK: bool> {
     high: usize,
 }
 
+/// Takes the points of neighbouring diagonals along all equal lines; gives the longest run and the
+/// sum of all. `ahead` is what the new lines of the first point have over its old ones, `next` how
+/// much more the next one has, both wrapping.
+///
+/// Most of a comparison's time goes by in here. It is kept apart so that all that it needs fits
+/// into registers.
+#[inline(never)]
+fn follow<T: Token>(
+    points: &mut [u32],
+    old: &[T],
+    new: &[T],
+    mut ahead: usize,
+    next: usize,
+) -> (usize, usize) {
+    let (mut longest, mut total) = (0, 0);
+    for point in points {
+        let at = *point as usize - 1;
+        let run = T::run(old, new, at, at.wrapping_add(ahead));
+        *point += run as u32;
+        longest = longest.max(run);
+        total += run;
+        ahead = ahead.wrapping_add(next);
+    }
+    (longest, total)
+}
+
 /// A point by the lines between it and the start of both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Point {
@@ -118,21 +144,13 @@ impl<'a, T: Token, const BACK: bool> Frontier<'a, T, BACK> {
         }
         // New lines less old ones, on the lowest diagonal; from one to the next it is two more or
         // less. It may be below zero: then it wraps, and so does the sum.
-        let (mut ahead, next) = if BACK {
+        let (ahead, next) = if BACK {
             ((low - 1).wrapping_sub(self.old.len()), 2)
         } else {
             ((self.new.len() + 1).wrapping_sub(low), 2usize.wrapping_neg())
         };
-        let (mut longest, mut work) = (0, to.len());
-        for to in to {
-            let old = *to as usize - 1;
-            let run = T::run(self.old, self.new, old, old.wrapping_add(ahead));
-            *to += run as u32;
-            longest = longest.max(run);
-            work += run;
-            ahead = ahead.wrapping_add(next);
-        }
-        Step { good_run: longest > GOOD_RUN, work }
+        let (longest, total) = follow(to, self.old, self.new, ahead, next);
+        Step { good_run: longest > GOOD_RUN, work: to.len() + total }
     }
 
     /// The first point of the last step that lies on or behind what the other search has reached.

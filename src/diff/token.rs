@@ -41,7 +41,7 @@ fn run<T: Eq>(old: &[T], new: &[T], old_at: usize, new_at: usize) -> usize {
 
 /// Eight tokens, the first in the lowest bits.
 fn eight(tokens: &[u8], start: usize) -> Option<u64> {
-    tokens.get(start..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+    tokens.get(start..start + 8)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
 #[cfg(test)]
