@@ -246,7 +246,7 @@ fn hunks_lie_where_git_puts_them_and_are_no_longer() {
     let mut random = Random(20_261_201);
     let mut pairs = Vec::new();
     for index in 0..4000 {
-        let longest = if index % 100 == 0 { 3000 } else { 60 };
+        let longest = if index % 200 == 0 { 3000 } else { 60 };
         let (old, new) = random.pair(longest);
         let text =
             |lines: Vec<String>| lines.iter().fold(String::new(), |text, line| text + line + "\n");
