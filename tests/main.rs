@@ -4,6 +4,8 @@
 
 /// The floors of the house.
 mod architecture;
+/// Comparisons against the reference pairs and against git itself.
+mod comparison;
 /// The store when things go wrong.
 mod faults;
 /// Real logs, told as upstream tells them.
