@@ -1,6 +1,7 @@
 //! What it costs to index a long log, beside merely reading it and beside decoding it.
 //!
-//! `HANDBACK_LOG_MIB` sets the size of the log's text (default 256). Run by `cargo bench --bench ingest`.
+//! `HANDBACK_LOG_MIB` sets the size of the log's text (default 256); `HANDBACK_LOG` names a plain log to
+//! take instead. Run by `cargo bench --bench ingest`.
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -22,7 +23,10 @@ fn main() {
         std::env::var("HANDBACK_LOG_MIB").ok().and_then(|s| s.parse().ok()).unwrap_or(256);
     let dir = tempfile::tempdir().unwrap();
     let raw = dir.path().join("session.jsonl");
-    write_log(&raw, mib << 20);
+    match std::env::var_os("HANDBACK_LOG") {
+        Some(log) => drop(fs::copy(log, &raw).unwrap()),
+        None => write_log(&raw, mib << 20),
+    }
     let (read, index) = alternate(|| read_all(&raw), || index(&raw));
     report("raw: index / read", index, read);
     println!("peak memory: {} kB", peak_kilobytes());

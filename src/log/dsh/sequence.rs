@@ -133,12 +133,18 @@ fn members(row: &[u8]) -> Option<u64> {
 }
 
 /// Whether the line is one whole row whose only objects are its own and those behind `keys`, in this
-/// order. `{"` cannot stand inside a JSON string, so that another row on the line shows.
+/// order, so that no other row stands on the line.
 fn opens_only(line: &[u8], keys: &[&[u8]]) -> bool {
     let mut keys = keys.iter();
-    let mut opened = memchr_iter(b'{', line).skip(1).filter(|at| line.get(at + 1) == Some(&b'"'));
+    let mut opened = memchr_iter(b'{', line).skip(1).filter(|at| opens_object(line, *at));
     let expected = opened.all(|at| keys.next().is_some_and(|key| line[..at].ends_with(key)));
     expected && keys.next().is_none() && line.ends_with(b"}}")
+}
+
+/// Whether a `{` begins an object with a key. Inside a string it could only stand before an
+/// unescaped quote that ends the string.
+fn opens_object(line: &[u8], at: usize) -> bool {
+    line.get(at + 1) == Some(&b'"') && !matches!(line.get(at + 2), Some(b'}' | b',' | b']' | b':'))
 }
 
 /// Whether the line is one whole row, as far as its bytes show: it ends with `}`, and no other row
