@@ -111,7 +111,7 @@ fn write_log(path: &Path, target: u64) {
                 "assistant/chunk",
                 &format!(r#"{{"turn":1,"step":1,"chunk":{{"type":"text-delta","index":0,"text":"{text}"}}}}"#),
             );
-            if log.seq % 50 == 0 {
+            if log.seq.is_multiple_of(50) {
                 log.packed();
             }
         }

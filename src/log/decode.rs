@@ -1,9 +1,11 @@
-//! A log's bytes, in pieces of any size, to whole lines with their places. Pure: no file is touched here.
+//! A log's bytes, in pieces of any size, to whole lines with their places.
 
 use super::frames::Frames;
+use super::source::Stored;
 use crate::session::Damage;
 use crate::session::event::Place;
 use memchr::{memchr, memchr_iter};
+use std::io;
 
 /// Takes what a decoder finds, in file order.
 pub trait Sink {
@@ -28,43 +30,98 @@ impl Encoding {
     pub fn of(head: &[u8]) -> Self {
         if head.starts_with(&super::frames::MAGIC) { Self::Zstd } else { Self::Plain }
     }
+
+    /// The same from stored bytes; none while there are too few to tell.
+    pub(super) fn of_start(stored: &Stored) -> io::Result<Option<Self>> {
+        let mut head = [0; 4];
+        let read = stored.read_at(0, &mut head)?;
+        Ok((read == head.len()).then(|| Self::of(&head)))
+    }
 }
 
 /// Bytes in, lines out. Any cut of the bytes into pieces gives the same lines.
 #[derive(Debug)]
 pub struct Decoder {
+    unpacker: Unpacker,
     lines: Lines,
-    /// Offset in the stored file of the next byte to come, for a plain log.
-    offset: u64,
-    frames: Option<Frames>,
 }
 
 impl Decoder {
     /// A decoder that begins at `offset` of the stored file, where a line or a frame must begin.
     /// `line` is the 1-based number of the first line; 0 where it is not known.
     pub fn new(encoding: Encoding, offset: u64, line: u64) -> Self {
-        let frames = (encoding == Encoding::Zstd).then(|| Frames::new(offset));
-        Self { lines: Lines::new(line), offset, frames }
+        let unpacker = match encoding {
+            Encoding::Plain => Unpacker::Plain { offset },
+            Encoding::Zstd => Unpacker::Zstd(Box::new(Frames::new(offset))),
+        };
+        Self { unpacker, lines: Lines::new(line) }
     }
 
     /// Takes the next bytes of the file.
     pub fn push<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) {
-        if let Some(frames) = &mut self.frames {
-            frames.push(bytes, &mut self.lines, sink);
-        } else {
-            let start = Start { frame: None, at: self.offset };
-            self.offset += bytes.len() as u64;
-            self.lines.push(bytes, start, sink);
+        match &mut self.unpacker {
+            Unpacker::Plain { offset } => {
+                self.lines.push(bytes, Start { frame: None, at: *offset }, sink);
+                *offset += bytes.len() as u64;
+            }
+            Unpacker::Zstd(frames) => {
+                frames.push(bytes, &mut Cutting { lines: &mut self.lines, sink });
+            }
         }
     }
 
     /// Says that the file ends here: a last line without `\n` is given, a torn frame is a damage.
     pub fn finish<S: Sink>(&mut self, sink: &mut S) {
-        if let Some(torn) = self.frames.as_ref().and_then(Frames::torn) {
+        if let Unpacker::Zstd(frames) = &self.unpacker
+            && let Some(torn) = frames.torn()
+        {
             self.lines.forget();
             sink.damage(torn);
         }
         self.lines.finish(sink);
+    }
+
+    /// Its two halves, for two threads.
+    pub(super) fn halves(&mut self) -> (&mut Unpacker, &mut Lines) {
+        (&mut self.unpacker, &mut self.lines)
+    }
+}
+
+/// Stored bytes to text.
+#[derive(Debug)]
+pub(super) enum Unpacker {
+    /// They are the text.
+    Plain {
+        /// Offset in the file of the next byte to come.
+        offset: u64,
+    },
+    /// They are frames.
+    Zstd(Box<Frames>),
+}
+
+/// Takes decoded text, and word of what could not be decoded.
+pub(super) trait TextSink {
+    /// The first `len` bytes of `decoded`; may leave another buffer of the same length in its place.
+    fn text(&mut self, decoded: &mut Vec<u8>, len: usize, start: Start);
+
+    /// A line that was begun will not be finished. Of one broken stretch, only the first word of
+    /// it is a damage.
+    fn lost(&mut self, damage: Option<Damage>);
+}
+
+/// Decoded text cut into lines at once.
+struct Cutting<'a, S> {
+    lines: &'a mut Lines,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> TextSink for Cutting<'_, S> {
+    fn text(&mut self, decoded: &mut Vec<u8>, len: usize, start: Start) {
+        self.lines.push(decoded.get(..len).unwrap_or_default(), start, self.sink);
+    }
+
+    fn lost(&mut self, damage: Option<Damage>) {
+        self.lines.lose(damage, self.sink);
     }
 }
 
@@ -145,8 +202,16 @@ impl Lines {
     }
 
     /// Drops the begun line: what should follow it is lost.
-    pub(super) fn forget(&mut self) {
+    fn forget(&mut self) {
         self.begun.clear();
+    }
+
+    /// Passes on word of a stretch that could not be decoded.
+    pub(super) fn lose<S: Sink>(&mut self, damage: Option<Damage>, sink: &mut S) {
+        self.forget();
+        if let Some(damage) = damage {
+            sink.damage(damage);
+        }
     }
 
     fn finish<S: Sink>(&mut self, sink: &mut S) {
