@@ -4,11 +4,13 @@
 
 /// The floors of the house.
 mod architecture;
+/// Real logs, told as upstream tells them.
+mod formats;
 /// Display paths, their order, and canonical paths.
 mod paths;
 /// Edits of a log made into changed files.
 mod replays;
-/// Where the shared reference material lies.
+/// Where shared material lies.
 mod shared;
 /// Two trees compared, against git.
 mod tree_diff;

@@ -1,5 +1,17 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
 
+pub mod decode;
+pub mod discover;
+pub mod dsh;
+mod frames;
+mod lines;
+mod newest;
+pub mod open;
+pub mod rows;
+pub mod source;
+pub mod tail;
+mod watch;
+
 use crate::session::Damage;
 use crate::session::event::{EditBody, LogEvent, Place};
 use std::io;
@@ -35,6 +47,12 @@ pub trait LogFormat: Sync + Send {
 
     /// A log that is not lines (a data base, one JSON document, a folder): how to read it whole.
     fn whole(&self) -> Option<&dyn WholeLog> {
+        None
+    }
+
+    /// Bytes that stand in every row that begins a turn (and perhaps in others), so that the newest
+    /// turn can be looked for from the end of the log; none: it can only be read from its start.
+    fn turn_start_mark(&self) -> Option<&'static [u8]> {
         None
     }
 
@@ -92,6 +110,15 @@ pub trait LogReader: Send {
     /// appends what it tells. Must be quick for lines that tell nothing: look at the bytes first.
     fn line(&mut self, place: Place, line: &[u8], out: &mut Output);
 
+    /// Whether this reader cuts lines that hold several rows by itself (see [`rows::split`]). If
+    /// not, it is given each row as a line of its own.
+    fn splits_rows(&self) -> bool {
+        false
+    }
+
+    /// Lines may be missing before the next one (a damage, or a start in mid-log).
+    fn gap(&mut self) {}
+
     /// The bytes so far are all that there are at the moment.
     fn caught_up(&mut self, out: &mut Output) {
         let _ = out;
@@ -108,4 +135,4 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[];
+pub const FORMATS: &[&dyn LogFormat] = &[&dsh::Dsh];

@@ -2,7 +2,7 @@
 
 use super::apply::undo;
 use super::chain::{Chains, Walk, What, prefer};
-use super::locate::{Mismatch, Normal};
+use super::locate::{Mismatch, Normal, has_own_ends};
 use super::{State, Texts};
 use crate::content::{Changes, ContentId, FileChange, Pair};
 use crate::session::event::{AppliedHunk, EditAction, EditBody};
@@ -170,7 +170,14 @@ impl Listing<'_> {
 fn before_edits(walk: &mut Walk, edits: &Range<usize>) -> State {
     let carried = walk.forward(edits.start);
     let before = prefer(&carried, walk.before_of_itself(edits.start));
-    if before == State::Unknown { walk.backward(edits.start) } else { before }
+    match &before {
+        State::Unknown => walk.backward(edits.start),
+        // What the log shows of a text has lost its line ends; the disk may still have them.
+        State::Text(text) if !has_own_ends(text) && walk.disk_has_own_ends() => {
+            prefer(&walk.backward(edits.start), before)
+        }
+        _ => before,
+    }
 }
 
 /// Does a turn's edits one after the other. Where one does not fit, what comes later may still tell

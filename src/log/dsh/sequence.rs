@@ -1,0 +1,176 @@
+//! The numbers of rows: dense from 0, a packed row standing for several. Keeps count of passed-over rows from their bytes alone.
+
+use crate::log::rows;
+use crate::session::event::Place;
+use memchr::{memchr, memchr2, memmem};
+
+/// The number that the next row should have.
+#[derive(Debug, Default)]
+pub(super) struct Sequence {
+    next: Option<u64>,
+}
+
+/// How each row of a streamed answer begins, when its writer puts the type first.
+const CHUNK: &[u8] = b"{\"type\":\"assistant/chunk\",\"seq\":";
+
+/// Packed rows: the same for the `n` events `seq0` to `seq0 + n - 1`.
+const PACKED: &[&[u8]] = &[
+    b"{\"type\":\"text-chunks\",\"seq0\":",
+    b"{\"type\":\"reasoning-chunks\",\"seq0\":",
+    b"{\"type\":\"tool-call-chunks\",\"seq0\":",
+];
+
+/// Types that a review needs. All others are passed over.
+const NEEDED: &[&[u8]] = &[
+    b"session",
+    b"session/title",
+    b"session/end-seed",
+    b"turn/start",
+    b"turn/end",
+    b"user/message",
+    b"tool/call",
+    b"tool/result",
+    b"tool/code-dispatch-start",
+    b"tool/code-dispatch",
+    b"tool/ptc-dispatch-start",
+    b"tool/ptc-dispatch",
+    b"deliverables/presented",
+    b"workspace/changes",
+];
+
+impl Sequence {
+    /// The number after the last row, if it is known.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.next
+    }
+
+    /// Rows are missing or unreadable here: any number may follow.
+    pub(super) fn forget(&mut self) {
+        self.next = None;
+    }
+
+    /// The header came. Where it is the first line, numbers begin at 0.
+    pub(super) fn begin(&mut self, header: Place) {
+        self.next = (header.line == 1).then_some(0);
+    }
+
+    /// A row came that stands for `n` events from `seq` on; tells what is wrong with its number, if anything.
+    pub(super) fn arrive(&mut self, seq: u64, n: u64) -> Option<String> {
+        let expected = self.next.replace(seq.saturating_add(n))?;
+        (seq != expected)
+            .then(|| format!("rows are missing or doubled: expected seq {expected}, got {seq}"))
+    }
+
+    /// Passes over a row that tells nothing, if that can be seen from its bytes. A row whose number
+    /// is not as expected, or that may not be alone on its line, is left to the parser.
+    pub(super) fn skip(&mut self, line: &[u8]) -> bool {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if let Some(rest) = line.strip_prefix(CHUNK) {
+            return ends_at_first_brace(line) && self.count(rest, 1);
+        }
+        if line.is_empty() {
+            return true;
+        }
+        if !is_passed_over(line) || !is_alone(line) {
+            return false;
+        }
+        let rest = PACKED.iter().find_map(|prefix| line.strip_prefix(*prefix));
+        match rest {
+            Some(rest) => members(rest).is_some_and(|n| self.count(rest, n)),
+            None => number_after_type(line).is_some_and(|rest| self.count(rest, 1)),
+        }
+    }
+
+    /// Takes a number at the start of `rest` as that of the next `n` rows, if it is the expected one.
+    fn count(&mut self, rest: &[u8], n: u64) -> bool {
+        let Some(seq) = digits(rest) else { return false };
+        if self.next.is_some_and(|next| next != seq) {
+            return false;
+        }
+        self.next = seq.checked_add(n);
+        true
+    }
+}
+
+/// Whether the row's type, which must stand first, is one that no review needs.
+pub(super) fn is_passed_over(line: &[u8]) -> bool {
+    row_type(line).is_some_and(|kind| !NEEDED.contains(&kind))
+}
+
+fn row_type(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(b"{\"type\":\"")?;
+    let end = memchr2(b'"', b'\\', rest)?;
+    (rest.get(end) == Some(&b'"')).then(|| rest.get(..end)).flatten()
+}
+
+fn number_after_type(line: &[u8]) -> Option<&[u8]> {
+    let kind = row_type(line)?;
+    line.get(b"{\"type\":\"".len() + kind.len()..)?.strip_prefix(b"\",\"seq\":")
+}
+
+fn digits(text: &[u8]) -> Option<u64> {
+    let mut number: u64 = 0;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?,
+            b',' | b'}' if at > 0 => return Some(number),
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// How many events a packed row stands for: `dt` has one gap fewer than there are members.
+fn members(row: &[u8]) -> Option<u64> {
+    let start = memmem::find(row, b"\"dt\":[")? + b"\"dt\":[".len();
+    let list = row.get(start..)?;
+    let list = list.get(..memchr(b']', list)?)?;
+    let gaps =
+        if list.trim_ascii().is_empty() { 0 } else { 1 + memchr::memchr_iter(b',', list).count() };
+    Some(gaps as u64 + 1)
+}
+
+/// The usual chunk: its first `}` is the first of the three that end it.
+fn ends_at_first_brace(line: &[u8]) -> bool {
+    memchr(b'}', line).is_some_and(|at| at + 3 == line.len()) || is_alone(line)
+}
+
+/// Whether the line is one whole row, as far as its bytes show: it ends with `}`, and no other row
+/// begins inside it. A row that does so behind a torn value's `":`, `[` or `},` is missed; the
+/// number of the row after it tells of that.
+fn is_alone(line: &[u8]) -> bool {
+    let begins = |at: usize| {
+        let before = line.get(..at).unwrap_or_default();
+        at > 0 && ![&b"\":"[..], b"[", b"},"].iter().any(|end| before.ends_with(end))
+    };
+    line.ends_with(b"}")
+        && !rows::may_be_glued(line)
+        && !memmem::find_iter(line, b"{\"type\":\"").any(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_rows_count_their_members() {
+        let mut sequence = Sequence { next: Some(14) };
+        assert!(sequence.skip(br#"{"type":"text-chunks","seq0":14,"time0":1,"data":{"turn":1,"step":1,"index":0,"dt":[1,-2,0],"texts":["a","}","c","d"]}}"#));
+        assert_eq!(sequence.next(), Some(18));
+        assert!(sequence.skip(
+            br#"{"type":"reasoning-chunks","seq0":18,"time0":1,"data":{"dt":[],"texts":["a"]}}"#
+        ));
+        assert_eq!(sequence.next(), Some(19));
+    }
+
+    #[test]
+    fn a_row_glued_to_a_chunk_is_not_passed_over() {
+        let chunk = br#"{"type":"assistant/chunk","seq":1,"time":1,"data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"x"}}}"#;
+        assert!(Sequence::default().skip(chunk));
+        let glued = [&chunk[..], br#"{"type":"turn/end","seq":2}"#].concat();
+        assert!(!Sequence::default().skip(&glued));
+        let torn = [&chunk[..60], br#"{"type":"turn/end","seq":2}"#].concat();
+        assert!(!Sequence::default().skip(&torn));
+        assert!(!Sequence::default().skip(&chunk[..90]));
+    }
+}

@@ -1,0 +1,234 @@
+//! A log of lines: its bytes through the decoder, its first rows to the question which format it is, its lines to that format's reader.
+
+use super::decode::{Decoder, Encoding, Sink};
+use super::open::{LogError, Progress};
+use super::source::{PIECE, Stored};
+use super::{FORMATS, LogFormat, LogReader, Output, rows};
+use crate::session::Damage;
+use crate::session::event::{LogEvent, Place};
+use serde_json::Value;
+use std::path::Path;
+
+/// A log of lines and how far it has been read.
+pub(super) struct Lines {
+    stored: Stored,
+    /// None until there are bytes enough to tell how the log is stored.
+    decoder: Option<Decoder>,
+    feed: Feed,
+    read: u64,
+    buffer: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn new(stored: Stored, forced: Option<&'static dyn LogFormat>) -> Self {
+        Self { stored, decoder: None, feed: Feed::new(forced), read: 0, buffer: vec![0; PIECE] }
+    }
+
+    pub(super) fn format(&self) -> Option<&'static dyn LogFormat> {
+        self.feed.format
+    }
+
+    pub(super) fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.read
+    }
+
+    pub(super) fn step(
+        &mut self,
+        path: &Path,
+        max_bytes: u64,
+        out: &mut Output,
+    ) -> Result<Progress, LogError> {
+        let unreadable = |cause| LogError::Unreadable { path: path.to_owned(), cause };
+        let mut left = max_bytes;
+        let mut caught_up = false;
+        while left > 0 && !caught_up {
+            let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
+            caught_up = read < self.buffer.len();
+            let bytes = &self.buffer[..read];
+            if self.decoder.is_none() && read >= 4 {
+                self.decoder = Some(Decoder::new(Encoding::of(bytes), 0, 1));
+                out.events.push(LogEvent::Reset);
+            }
+            let Some(decoder) = &mut self.decoder else { break };
+            decoder.push(bytes, &mut Feeding { feed: &mut self.feed, out });
+            self.read += read as u64;
+            left = left.saturating_sub(read as u64);
+            if self.feed.hopeless() {
+                return Err(self.feed.unknown(path));
+            }
+        }
+        if caught_up {
+            self.feed.caught_up(out);
+        }
+        let total = self.stored.len().map_err(unreadable)?.max(self.read);
+        Ok(Progress { read: self.read, total, caught_up })
+    }
+
+    pub(super) fn finish(&mut self, path: &Path, out: &mut Output) -> Result<(), LogError> {
+        if let Some(decoder) = &mut self.decoder {
+            decoder.finish(&mut Feeding { feed: &mut self.feed, out });
+        }
+        self.feed.caught_up(out);
+        if self.feed.format.is_some() {
+            Ok(())
+        } else if self.read == 0 {
+            Err(LogError::Empty { path: path.to_owned() })
+        } else {
+            Err(self.feed.unknown(path))
+        }
+    }
+}
+
+/// Lines to the reader of their format; the first ones wait until the format is known.
+pub(super) struct Feed {
+    format: Option<&'static dyn LogFormat>,
+    reader: Option<Box<dyn LogReader>>,
+    /// Whether the reader cuts lines of several rows by itself.
+    splits: bool,
+    waiting: Vec<Waiting>,
+    /// Bytes that wait.
+    held: usize,
+    /// The waiting rows that parse.
+    rows: Vec<Value>,
+}
+
+enum Waiting {
+    Line(Place, Vec<u8>),
+    Damage(Damage),
+}
+
+/// So many rows that parse are enough to know a format by.
+const ROWS: usize = 10;
+
+/// Nor does a log wait for its format longer than this (in lines, and in bytes).
+const WAITING: usize = 1000;
+const HELD: usize = 4 << 20;
+
+impl Feed {
+    pub(super) fn new(forced: Option<&'static dyn LogFormat>) -> Self {
+        let mut feed = Self {
+            format: None,
+            reader: None,
+            splits: false,
+            waiting: Vec::new(),
+            held: 0,
+            rows: Vec::new(),
+        };
+        if let Some(format) = forced {
+            feed.choose(format);
+        }
+        feed
+    }
+
+    fn choose(&mut self, format: &'static dyn LogFormat) {
+        let reader = format.reader();
+        self.splits = reader.splits_rows();
+        self.reader = Some(reader);
+        self.format = Some(format);
+    }
+
+    pub(super) fn format(&self) -> Option<&'static dyn LogFormat> {
+        self.format
+    }
+
+    pub(super) fn caught_up(&mut self, out: &mut Output) {
+        self.decide(out);
+        if let Some(reader) = &mut self.reader {
+            reader.caught_up(out);
+        }
+    }
+
+    /// Asks the formats; when one claims the rows, all that waited is read.
+    fn decide(&mut self, out: &mut Output) {
+        if self.format.is_some() || self.rows.is_empty() {
+            return;
+        }
+        let Some(format) = FORMATS.iter().find(|format| format.recognizes(&self.rows)) else {
+            return;
+        };
+        self.choose(*format);
+        self.rows.clear();
+        for waiting in std::mem::take(&mut self.waiting) {
+            match waiting {
+                Waiting::Line(place, line) => self.line(place, &line, out),
+                Waiting::Damage(damage) => self.damage(damage, out),
+            }
+        }
+    }
+
+    pub(super) fn line(&mut self, place: Place, line: &[u8], out: &mut Output) {
+        match &mut self.reader {
+            Some(reader) if self.splits || !rows::may_be_glued(line) => {
+                reader.line(place, line, out)
+            }
+            Some(reader) => {
+                for (place, row) in rows::split(place, line) {
+                    reader.line(place, row, out);
+                }
+            }
+            None => self.wait(place, line, out),
+        }
+    }
+
+    fn wait(&mut self, place: Place, line: &[u8], out: &mut Output) {
+        self.held += line.len();
+        for (_, row) in rows::split(place, line) {
+            let parsed = serde_json::from_slice::<Value>(row).ok().filter(Value::is_object);
+            self.rows.extend(parsed.filter(|_| self.rows.len() < ROWS));
+        }
+        self.waiting.push(Waiting::Line(place, line.to_vec()));
+        if self.rows.len() >= ROWS || self.held > HELD {
+            self.decide(out);
+        }
+    }
+
+    pub(super) fn damage(&mut self, damage: Damage, out: &mut Output) {
+        if let Some(reader) = &mut self.reader {
+            reader.gap();
+            out.damages.push(damage);
+        } else {
+            self.waiting.push(Waiting::Damage(damage));
+        }
+    }
+
+    /// The next line may not be the one that follows the last.
+    pub(super) fn gap(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.gap();
+        }
+    }
+
+    /// No format claims what there was to look at.
+    fn hopeless(&self) -> bool {
+        let enough = self.rows.len() >= ROWS || self.waiting.len() > WAITING || self.held > HELD;
+        self.format.is_none() && enough
+    }
+
+    fn unknown(&self, path: &Path) -> LogError {
+        let place = match self.waiting.len() {
+            1 => "line 1".to_owned(),
+            lines => format!("lines 1 to {lines}"),
+        };
+        LogError::UnknownFormat { path: path.to_owned(), place }
+    }
+}
+
+/// A feed while it takes lines.
+pub(super) struct Feeding<'a> {
+    pub(super) feed: &'a mut Feed,
+    pub(super) out: &'a mut Output,
+}
+
+impl Sink for Feeding<'_> {
+    fn line(&mut self, place: Place, line: &[u8]) {
+        self.feed.line(place, line, self.out);
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        self.feed.damage(damage, self.out);
+    }
+}

@@ -1,0 +1,539 @@
+//! Follows a log on a thread of its own: what is appended, cut, replaced, taken away, or goes on in a newer file.
+
+use super::open::{LogError, LogFile, OpenOptions, Progress};
+use super::source::{Stored, identity};
+use super::watch::Watch;
+use super::{LogFormat, Output, dsh};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+/// How often the file is looked at when no hint comes.
+const POLL: Duration = Duration::from_secs(1);
+
+/// Stored bytes read between two looks at whether to stop.
+const SLICE: u64 = 4 << 20;
+
+/// So many of the last bytes read are compared before reading on: a log that was cut and has grown
+/// again past the old end is another log.
+const REMEMBERED: usize = 256;
+
+/// What a follower tells.
+#[derive(Debug)]
+pub enum TailEvent {
+    /// A log is open and its format known: what is needed to read its rows again. Before the
+    /// first `Output` of that log.
+    Opened(Opened),
+    /// What new lines told. The first of a log begins with `Reset`; so does the first of an index
+    /// that replaces an early look at the newest turn.
+    Output(Output),
+    /// How far the index is, while it is long.
+    Progress(Progress),
+    /// All that there is has been told.
+    CaughtUp,
+    /// How the log is followed.
+    State(TailState),
+    /// The session goes on in this file.
+    Switched(PathBuf),
+    /// The log cannot be read now: one line that names file, place and cause.
+    Failed(String),
+}
+
+/// A log that was opened.
+pub struct Opened {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its format.
+    pub format: &'static dyn LogFormat,
+    /// Its bytes; none for a log that is not lines.
+    pub stored: Option<Stored>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened")
+            .field("path", &self.path)
+            .field("format", &self.format.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a log is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TailState {
+    /// The system hints at changes; a look each second stands behind it.
+    Watching,
+    /// Only by a look each second.
+    Polling,
+    /// There is no file; it may come (back).
+    Gone,
+}
+
+/// A follower. Dropping it stops it.
+#[derive(Debug)]
+pub struct Tail {
+    stop: Arc<AtomicBool>,
+    hints: SyncSender<()>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Follows the log at `path`, which need not be there yet.
+pub fn follow(
+    path: PathBuf,
+    options: OpenOptions,
+    sender: impl Fn(TailEvent) + Send + 'static,
+) -> Tail {
+    let stop = Arc::new(AtomicBool::new(false));
+    // One waiting hint is enough: it means look again.
+    let (hints, hinted) = sync_channel(1);
+    let follower = Follower {
+        path,
+        options,
+        stop: Arc::clone(&stop),
+        hints: hints.clone(),
+        send: sender,
+        watch: None,
+        state: None,
+        open: None,
+        failed: None,
+    };
+    let thread =
+        thread::Builder::new().name("log-tail".to_owned()).spawn(move || follower.run(&hinted));
+    Tail { stop, hints, thread: thread.ok() }
+}
+
+impl Tail {
+    /// Whether the follower could be started and still runs.
+    pub fn is_running(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.hints.try_send(());
+        if let Some(thread) = self.thread.take() {
+            // It panicked: there is nothing left to stop.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Follower<F> {
+    path: PathBuf,
+    options: OpenOptions,
+    stop: Arc<AtomicBool>,
+    hints: SyncSender<()>,
+    send: F,
+    watch: Option<Watch>,
+    state: Option<TailState>,
+    open: Option<Open>,
+    /// The look at which reading failed; it is tried again when the file looks different.
+    failed: Option<Seen>,
+}
+
+/// A log in hand.
+struct Open {
+    log: LogFile,
+    seen: Seen,
+    /// The last bytes read.
+    last: Vec<u8>,
+    announced: bool,
+    /// Not read to its end yet, not once.
+    fresh: bool,
+    /// While the first index runs behind an early look at the newest turn: what it told so far.
+    held: Option<Output>,
+}
+
+/// What can be seen of a file without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    identity: (u64, u64),
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Seen {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            identity: identity(metadata),
+            len: metadata.len(),
+            modified: metadata.modified().ok(),
+        }
+    }
+}
+
+impl<F: Fn(TailEvent)> Follower<F> {
+    fn run(mut self, hinted: &Receiver<()>) {
+        while !self.stopped() {
+            self.look();
+            // A hint, a second gone by, or the end: all the same, look again.
+            let _ = hinted.recv_timeout(POLL);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, event: TailEvent) {
+        (self.send)(event);
+    }
+
+    fn look(&mut self) {
+        self.take_newest_generation();
+        // Watch first and look then, so that no change falls between the two.
+        self.keep_watch();
+        let seen = match fs::metadata(&self.path) {
+            Ok(metadata) => Seen::of(&metadata),
+            Err(error) => return self.missing(&error),
+        };
+        self.enter(if self.watch.is_some() { TailState::Watching } else { TailState::Polling });
+        if self.failed == Some(seen) {
+            return;
+        }
+        if let Err(error) = self.follow_on(seen) {
+            self.open = None;
+            self.failed = Some(seen);
+            self.tell(TailEvent::Failed(error.to_string()));
+        } else {
+            self.failed = None;
+        }
+    }
+
+    /// A resumed session goes on in `session.vN.jsonl` beside the file that is followed.
+    fn take_newest_generation(&mut self) {
+        let generation = |path: &Path| dsh::generation(path.file_name()?);
+        let Some(now) = generation(&self.path) else { return };
+        let newest = self.path.parent().and_then(dsh::newest_generation);
+        if let Some(newest) = newest.filter(|newest| generation(newest) > Some(now)) {
+            self.path.clone_from(&newest);
+            self.open = None;
+            self.tell(TailEvent::Switched(newest));
+        }
+    }
+
+    fn keep_watch(&mut self) {
+        if self.watch.is_some() {
+            return;
+        }
+        let (dir, names) = if self.path.is_dir() {
+            (self.path.clone(), Vec::new())
+        } else {
+            let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let name = self.path.file_name().unwrap_or_default().to_owned();
+            (parent.unwrap_or(Path::new(".")).to_owned(), vec![name, OsString::from("session.")])
+        };
+        self.watch = Watch::new(&dir, names, self.hints.clone()).ok();
+    }
+
+    fn missing(&mut self, error: &io::Error) {
+        // The folder may be gone too, and the watch with it.
+        self.watch = None;
+        self.open = None;
+        self.failed = None;
+        let news = self.state != Some(TailState::Gone);
+        self.enter(TailState::Gone);
+        if news && error.kind() != io::ErrorKind::NotFound {
+            self.tell(TailEvent::Failed(format!("{}: {error}", self.path.display())));
+        }
+    }
+
+    fn enter(&mut self, state: TailState) {
+        if self.state != Some(state) {
+            self.state = Some(state);
+            self.tell(TailEvent::State(state));
+        }
+    }
+
+    fn follow_on(&mut self, seen: Seen) -> Result<(), LogError> {
+        let mut open = match self.open.take() {
+            Some(open) if open.goes_on(seen) => open,
+            _ => self.open()?,
+        };
+        let whole = open.log.stored().is_none();
+        if whole || open.fresh || seen.len > open.log.position() {
+            self.read(&mut open)?;
+        }
+        open.seen = seen;
+        open.remember();
+        self.open = Some(open);
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Open, LogError> {
+        let log = LogFile::open(&self.path, &self.options)?;
+        let early = log.newest_turn_first().unwrap_or_default();
+        let metadata = fs::metadata(&self.path);
+        let seen = metadata.map(|metadata| Seen::of(&metadata));
+        let seen = seen.map_err(|cause| LogError::Unreadable { path: self.path.clone(), cause })?;
+        let mut open =
+            Open { log, seen, last: Vec::new(), announced: false, fresh: true, held: None };
+        if let Some((format, early)) = early {
+            self.announce(&mut open, format);
+            self.tell(TailEvent::Output(early));
+            open.held = Some(Output::default());
+        }
+        Ok(open)
+    }
+
+    fn announce(&self, open: &mut Open, format: &'static dyn LogFormat) {
+        if !open.announced {
+            open.announced = true;
+            let (path, stored) = (self.path.clone(), open.log.stored().cloned());
+            self.tell(TailEvent::Opened(Opened { path, format, stored }));
+        }
+    }
+
+    fn read(&self, open: &mut Open) -> Result<(), LogError> {
+        loop {
+            let mut out = Output::default();
+            let progress = open.log.step(SLICE, &mut out)?;
+            if let Some(format) = open.log.format() {
+                self.announce(open, format);
+            }
+            if let Some(held) = &mut open.held {
+                held.events.append(&mut out.events);
+                held.damages.append(&mut out.damages);
+                out = if progress.caught_up { open.held.take().unwrap_or_default() } else { out };
+            }
+            let news = !out.events.is_empty() || !out.damages.is_empty();
+            if news {
+                self.tell(TailEvent::Output(out));
+            }
+            if progress.caught_up {
+                if news || open.fresh {
+                    open.fresh = false;
+                    self.tell(TailEvent::CaughtUp);
+                }
+                return Ok(());
+            }
+            self.tell(TailEvent::Progress(progress));
+            if self.stopped() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Open {
+    /// Whether the file that is seen now is the one in hand, with more at its end at most.
+    fn goes_on(&self, seen: Seen) -> bool {
+        let Some(stored) = self.log.stored() else { return true };
+        if stored.identity() != Some(seen.identity) || seen.len < self.log.position() {
+            return false;
+        }
+        seen == self.seen || self.last == self.last_read(stored)
+    }
+
+    fn remember(&mut self) {
+        if let Some(stored) = self.log.stored() {
+            self.last = self.last_read(stored);
+        }
+    }
+
+    fn last_read(&self, stored: &Stored) -> Vec<u8> {
+        let end = self.log.position();
+        let start = end.saturating_sub(REMEMBERED as u64);
+        let mut last = vec![0; usize::try_from(end - start).unwrap_or(REMEMBERED)];
+        let read = stored.read_at(start, &mut last).unwrap_or(0);
+        last.truncate(read);
+        last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::event::LogEvent;
+    use crate::session::transcript::Transcript;
+    use std::fs::OpenOptions as Create;
+    use std::io::Write;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Instant;
+
+    const HEADER: &str = "{\"type\":\"session\",\"version\":0,\"id\":\"s\",\"createdAt\":1,\"cwd\":\"/w\",\"delegationDepth\":0}\n";
+
+    fn turn(seq: u32, turn: u32) -> String {
+        format!(
+            "{{\"type\":\"turn/start\",\"seq\":{seq},\"time\":5,\"data\":{{\"turn\":{turn}}}}}\n\
+             {{\"type\":\"user/message\",\"seq\":{},\"time\":5,\"data\":{{\"source\":{{\"kind\":\"user\"}},\"content\":[{{\"type\":\"text\",\"text\":\"prompt {turn}\"}}]}}}}\n",
+            seq + 1
+        )
+    }
+
+    /// A follower with what it told so far.
+    struct Seat {
+        told: Receiver<TailEvent>,
+        transcript: Transcript,
+        log: Vec<String>,
+        _tail: Tail,
+    }
+
+    fn sit(path: &Path) -> Seat {
+        let (send, told) = channel();
+        let tail = follow(path.to_owned(), OpenOptions::default(), move |event| {
+            let _ = send.send(event);
+        });
+        Seat { told, transcript: Transcript::default(), log: Vec::new(), _tail: tail }
+    }
+
+    impl Seat {
+        fn until(&mut self, wanted: impl Fn(&Self, &TailEvent) -> bool) {
+            let end = Instant::now() + Duration::from_secs(10);
+            loop {
+                let left = end.saturating_duration_since(Instant::now());
+                let event = self
+                    .told
+                    .recv_timeout(left)
+                    .unwrap_or_else(|_| panic!("not told: {:?}", self.log));
+                self.log.push(format!("{event:?}").chars().take(60).collect());
+                if let TailEvent::Output(out) = &event {
+                    out.events.iter().for_each(|e| self.transcript.apply(e.clone()));
+                }
+                if wanted(self, &event) {
+                    return;
+                }
+            }
+        }
+
+        fn prompts(&self) -> Vec<&str> {
+            self.transcript.turns.iter().map(|turn| turn.prompt.as_str()).collect()
+        }
+
+        fn until_prompts(&mut self, wanted: &[&str]) {
+            self.until(|seat, event| {
+                matches!(event, TailEvent::CaughtUp) && seat.prompts() == wanted
+            });
+        }
+    }
+
+    fn append(path: &Path, text: &[u8]) {
+        Create::new().append(true).create(true).open(path).unwrap().write_all(text).unwrap();
+    }
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("session.jsonl");
+        (dir, path)
+    }
+
+    #[test]
+    fn what_is_appended_is_told_whole_lines_only() {
+        let (_dir, path) = folder();
+        append(&path, HEADER.as_bytes());
+        let mut seat = sit(&path);
+        seat.until(|_, event| matches!(event, TailEvent::CaughtUp));
+        let text = turn(0, 1);
+        append(&path, &text.as_bytes()[..90]);
+        append(&path, &text.as_bytes()[90..]);
+        seat.until_prompts(&["prompt 1"]);
+        assert!(seat.log.iter().any(|event| event.contains("Watching")), "{:?}", seat.log);
+    }
+
+    #[test]
+    fn appended_frames_are_told() {
+        let (_dir, path) = folder();
+        let frame = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
+        append(&path, &frame(HEADER));
+        let mut seat = sit(&path);
+        seat.until(|_, event| matches!(event, TailEvent::CaughtUp));
+        append(&path, &frame(&turn(0, 1)));
+        seat.until_prompts(&["prompt 1"]);
+        let second = frame(&turn(2, 2));
+        append(&path, &second[..7]);
+        append(&path, &second[7..]);
+        seat.until_prompts(&["prompt 1", "prompt 2"]);
+    }
+
+    #[test]
+    fn a_cut_log_is_told_anew() {
+        let (_dir, path) = folder();
+        let kept = format!("{HEADER}{}", turn(0, 1));
+        append(&path, format!("{kept}{}", turn(2, 2)).as_bytes());
+        let mut seat = sit(&path);
+        seat.until_prompts(&["prompt 1", "prompt 2"]);
+        Create::new().write(true).open(&path).unwrap().set_len(kept.len() as u64).unwrap();
+        seat.until_prompts(&["prompt 1"]);
+        // Cut and grown past its old end between two looks.
+        let other = turn(0, 7) + &turn(2, 8) + &turn(4, 9);
+        fs::write(&path, format!("{HEADER}{other}")).unwrap();
+        seat.until_prompts(&["prompt 7", "prompt 8", "prompt 9"]);
+    }
+
+    #[test]
+    fn a_replaced_log_is_told_anew_and_goes_on() {
+        let (dir, path) = folder();
+        append(&path, format!("{HEADER}{}", turn(0, 1)).as_bytes());
+        let mut seat = sit(&path);
+        seat.until_prompts(&["prompt 1"]);
+        let other = dir.path().join("other");
+        append(&other, format!("{HEADER}{}{}", turn(0, 3), turn(2, 4)).as_bytes());
+        fs::rename(&other, &path).unwrap();
+        seat.until_prompts(&["prompt 3", "prompt 4"]);
+        append(&path, turn(4, 5).as_bytes());
+        seat.until_prompts(&["prompt 3", "prompt 4", "prompt 5"]);
+    }
+
+    #[test]
+    fn a_log_may_go_and_return() {
+        let (_dir, path) = folder();
+        let mut seat = sit(&path);
+        seat.until(|_, event| matches!(event, TailEvent::State(TailState::Gone)));
+        append(&path, format!("{HEADER}{}", turn(0, 1)).as_bytes());
+        seat.until_prompts(&["prompt 1"]);
+        fs::remove_file(&path).unwrap();
+        seat.until(|_, event| matches!(event, TailEvent::State(TailState::Gone)));
+        append(&path, format!("{HEADER}{}", turn(0, 2)).as_bytes());
+        seat.until_prompts(&["prompt 2"]);
+    }
+
+    #[test]
+    fn the_session_goes_on_in_the_highest_generation() {
+        let (dir, path) = folder();
+        append(&path, format!("{HEADER}{}", turn(0, 1)).as_bytes());
+        let mut seat = sit(&path);
+        seat.until_prompts(&["prompt 1"]);
+        append(&dir.path().join("session.v9.jsonl"), format!("{HEADER}{}", turn(0, 9)).as_bytes());
+        seat.until_prompts(&["prompt 9"]);
+        let next = dir.path().join("session.v10.jsonl");
+        append(&next, format!("{HEADER}{}", turn(0, 10)).as_bytes());
+        seat.until(|_, event| matches!(event, TailEvent::Switched(path) if *path == next));
+        seat.until_prompts(&["prompt 10"]);
+    }
+
+    #[test]
+    fn a_file_of_no_format_fails_once_and_may_become_one() {
+        let (_dir, path) = folder();
+        append(&path, "{\"a\":1}\n".repeat(20).as_bytes());
+        let mut seat = sit(&path);
+        seat.until(|_, event| matches!(event, TailEvent::Failed(_)));
+        fs::write(&path, format!("{HEADER}{}", turn(0, 1))).unwrap();
+        seat.until_prompts(&["prompt 1"]);
+        assert_eq!(seat.log.iter().filter(|event| event.contains("Failed")).count(), 1);
+    }
+
+    #[test]
+    fn the_newest_turn_of_a_long_log_is_told_before_its_index() {
+        let (_dir, path) = folder();
+        let mut text = String::from(HEADER);
+        for n in 0..40_000 {
+            text.push_str(&turn(n * 2, n + 1));
+        }
+        fs::write(&path, text).unwrap();
+        let mut seat = sit(&path);
+        seat.until(|_, event| matches!(event, TailEvent::Output(_)));
+        assert_eq!(seat.prompts(), ["prompt 40000"]);
+        assert_eq!(seat.transcript.header.id.as_deref(), Some("s"));
+        seat.until(|_, event| matches!(event, TailEvent::Output(out) if out.events.first() == Some(&LogEvent::Reset)));
+        assert_eq!(seat.transcript.turns.len(), 40_000);
+    }
+}
