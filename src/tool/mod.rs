@@ -1,4 +1,4 @@
-//! How the file tools of DeepSeek Harness present a call and its result: pure functions of what a
+//! How the file tools of dsh (`DeepSeek` Harness) present a call and its result: pure functions of what a
 //! log holds of them, by the rules of its own presenters.
 
 use serde::{Deserialize, Serialize};
@@ -108,11 +108,10 @@ pub fn present_result(name: &str, args: &Value, result: ToolResult) -> Option<Ca
         _ => return Some(call),
     };
     Some(match applied(result.meta) {
-        Applied::Malformed => words(),
         Applied::Hunks(diffs) => diff(verb, path, diffs),
         // A new file, or one written as it was.
         Applied::Nothing if name == "write" => call,
-        Applied::Nothing => words(),
+        Applied::Nothing | Applied::Malformed => words(),
     })
 }
 
@@ -199,8 +198,8 @@ mod tests {
         json!({"file_path": "/w/a", "old_string": "x", "new_string": "y"})
     }
 
-    fn words() -> Option<Card> {
-        Some(Card::Text { text: "said".into() })
+    fn words() -> Card {
+        Card::Text { text: "said".into() }
     }
 
     #[test]
@@ -230,7 +229,7 @@ mod tests {
     fn without_hunks_a_write_shows_the_whole_file_and_an_edit_its_words() {
         for meta in [json!({"diffs": []}), Value::Null] {
             assert_eq!(done("write", &write(), &meta), present_call("write", &write()));
-            assert_eq!(done("edit", &edit(), &meta), words());
+            assert_eq!(done("edit", &edit(), &meta), Some(words()));
         }
         let none = ToolResult { content: "said", is_error: false, meta: None };
         assert_eq!(present_result("write", &write(), none), present_call("write", &write()));
@@ -241,8 +240,8 @@ mod tests {
         for meta in
             [json!({}), json!([]), json!("x"), json!({"diffs": 1}), json!({"diffs": [{"path": 1}]})]
         {
-            assert_eq!(done("write", &write(), &meta), words(), "{meta}");
-            assert_eq!(done("edit", &edit(), &meta), words(), "{meta}");
+            assert_eq!(done("write", &write(), &meta), Some(words()), "{meta}");
+            assert_eq!(done("edit", &edit(), &meta), Some(words()), "{meta}");
         }
         let meta = json!({"diffs": [{"path": "a", "oldText": "x", "newText": "y"}]});
         let failed = ToolResult { content: "Error: no", is_error: true, meta: Some(&meta) };
