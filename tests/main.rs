@@ -4,6 +4,8 @@
 
 /// The floors of the house.
 mod architecture;
+/// The store when things go wrong.
+mod faults;
 /// Real logs, told as upstream tells them.
 mod formats;
 /// Display paths, their order, and canonical paths.

@@ -1,1 +1,158 @@
-//! The app room.
+//! The one state, and the one function that changes it. No I/O, no clock, no terminal.
+
+mod acts;
+mod chord;
+mod columns;
+mod command;
+mod event;
+mod notes;
+mod outline;
+mod prompt;
+mod update;
+mod viewer;
+mod viewport;
+mod wrapped;
+
+pub use crate::reader::{Counts, Shown};
+pub use chord::{Chord, Key};
+pub use command::{COMMANDS, Command, Scope, lookup};
+pub use event::{Effect, Event, Live, Subject};
+pub use notes::size;
+pub use outline::{Item, Load, Outline, TurnView};
+pub use prompt::Prompt;
+pub use update::update;
+pub use viewer::{Search, Viewer};
+pub use viewport::Viewport;
+
+use crate::layout::{Areas, Layout, LayoutChoice, Panes, areas};
+use crate::session::SessionInfo;
+
+/// Which pane the keys act on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Focus {
+    /// The list of turns and files.
+    #[default]
+    List,
+    /// The file.
+    File,
+}
+
+/// What lies over the panes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Overlay {
+    /// Nothing.
+    #[default]
+    None,
+    /// The keys; scrolled down by some rows.
+    Help(usize),
+    /// A line is being typed.
+    Prompt(Prompt),
+}
+
+/// What the person chose, and what stays when another file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choices {
+    /// Unified, side by side, or by width.
+    pub layout: LayoutChoice,
+    /// Long lines are wrapped.
+    pub wrap: bool,
+    /// The list is shown.
+    pub sidebar: bool,
+    /// The newest turn is opened when it begins or changes.
+    pub follow: bool,
+    /// Unchanged lines around a change.
+    pub context: u32,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self { layout: LayoutChoice::Auto, wrap: false, sidebar: true, follow: true, context: 3 }
+    }
+}
+
+/// The state of the reviewer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct App {
+    /// Columns and rows of the screen.
+    pub size: (u16, u16),
+    /// What is known of the session as a whole.
+    pub info: SessionInfo,
+    /// The turns, in order.
+    pub turns: Vec<TurnView>,
+    /// The list.
+    pub outline: Outline,
+    /// The file.
+    pub viewer: Viewer,
+    /// Which pane the keys act on.
+    pub focus: Focus,
+    /// What lies over the panes.
+    pub overlay: Overlay,
+    /// What the person chose.
+    pub choices: Choices,
+    /// How the log is followed.
+    pub live: Live,
+    /// Whether all of the log has been read.
+    pub is_indexed: bool,
+    /// A turn began or changed that is not looked at.
+    pub news: Option<u32>,
+    /// The last thing to tell.
+    pub message: Option<String>,
+    /// What the recorder does.
+    pub recorder: Option<String>,
+    requests: u64,
+}
+
+impl App {
+    /// A state for a screen of this size.
+    pub fn new(size: (u16, u16), choices: Choices) -> Self {
+        Self { size, choices, ..Self::default() }
+    }
+
+    /// Where everything stands on the screen.
+    pub fn areas(&self) -> Areas {
+        let panes = Panes {
+            sidebar: self.choices.sidebar,
+            sidebar_focused: self.focus == Focus::List,
+            notes: self.notes().len() as u16,
+        };
+        areas(self.size, panes)
+    }
+
+    /// The layout that the viewer's width asks for, or that was chosen. A file with one side has
+    /// nothing to stand beside it.
+    pub fn layout(&self) -> &'static dyn Layout {
+        let one_sided = self.viewer.comparison().is_some_and(|c| !c.has_old || !c.has_new);
+        let choice = if one_sided { LayoutChoice::Fixed(0) } else { self.choices.layout };
+        choice.layout(self.areas().text.width)
+    }
+
+    /// The turn that is open in the list.
+    pub fn open_turn(&self) -> Option<&TurnView> {
+        self.outline.open.and_then(|at| self.turns.get(at))
+    }
+
+    /// What is to be said of the file that is looked at, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let Some(Subject::Change(change)) = &self.viewer.subject else { return Vec::new() };
+        notes::of(change, self.viewer.shown.as_ref())
+    }
+
+    /// Nothing that was asked for is still awaited.
+    pub fn is_settled(&self) -> bool {
+        let is_asked = self.open_turn().is_some_and(|turn| turn.changes == Load::Asked);
+        !is_asked && !self.viewer.is_waiting && (self.is_indexed || !self.turns.is_empty())
+    }
+
+    fn text_height(&self) -> usize {
+        usize::from(self.areas().text.height)
+    }
+
+    fn list_height(&self) -> usize {
+        usize::from(self.areas().sidebar.height.max(1))
+    }
+
+    fn next_request(&mut self) -> u64 {
+        self.requests += 1;
+        self.requests
+    }
+}

@@ -1,16 +1,33 @@
 //! Two texts → what changed between them, within a deadline. Never draws, never reads.
+//!
+//! [`compare`] splits both texts ([`Text`]), gives equal lines one number, drops lines that the
+//! other side does not have, searches the rest with Myers' algorithm and git's cut-offs, and slides
+//! the changes to where git puts them. The answer is ranges of lines; [`patch`] and
+//! [`Comparison::to_file_diff`] turn it into text, [`words`] looks into a pair of lines.
+
+mod applied;
+mod compare;
+mod discard;
+mod frontier;
+mod hunk;
+mod limit;
+mod line_class;
+mod myers;
+pub mod patch;
+mod slider;
+mod split_score;
+mod text;
+pub mod words;
+
+pub use applied::{compare_hunks, from_hunks};
+pub use compare::compare;
+pub use hunk::HunkRange;
+pub use limit::{Cancelled, Limit};
+pub use text::Text;
 
 use crate::session::EofNewline;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A text as bytes with a table of its lines. Lines end at `\n` only.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
-    bytes: Arc<[u8]>,
-    /// Where each line starts.
-    starts: Vec<u32>,
-}
 
 /// One change: old lines replaced by new lines (0-based, half-open; either may be empty).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +63,7 @@ pub struct Comparison {
     pub has_old: bool,
     /// Whether there is a file after.
     pub has_new: bool,
-    /// The changes in order, none overlapping, none touching another.
+    /// The changes in order, none overlapping; within a piece none touches another.
     pub changes: Vec<Change>,
     /// The pieces in order; they cover both texts.
     pub pieces: Vec<Piece>,
@@ -54,4 +71,32 @@ pub struct Comparison {
     pub coarse: bool,
     /// What became of the final newline.
     pub eof_newline: Option<EofNewline>,
+}
+
+impl Comparison {
+    /// Lines added. The list, the viewer and the patch all count by this.
+    pub fn added(&self) -> u32 {
+        self.changes.iter().map(|change| change.new.end - change.new.start).sum()
+    }
+
+    /// Lines deleted.
+    pub fn deleted(&self) -> u32 {
+        self.changes.iter().map(|change| change.old.end - change.old.start).sum()
+    }
+
+    /// The 1-based number of an old line (0-based in [`Comparison::old`]) in the real file; none
+    /// where its place is not known.
+    pub fn old_number(&self, line: u32) -> Option<u32> {
+        let next = self.pieces.partition_point(|piece| piece.old.end <= line);
+        let piece = self.pieces.get(next)?;
+        piece.old_start?.checked_add(line - piece.old.start)
+    }
+
+    /// The 1-based number of a new line (0-based in [`Comparison::new`]) in the real file; none
+    /// where its place is not known.
+    pub fn new_number(&self, line: u32) -> Option<u32> {
+        let next = self.pieces.partition_point(|piece| piece.new.end <= line);
+        let piece = self.pieces.get(next)?;
+        piece.new_start?.checked_add(line - piece.new.start)
+    }
 }

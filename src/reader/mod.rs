@@ -1,1 +1,15 @@
-//! The reader room.
+//! An opened session: its log, its sources, each turn's changes and comparisons.
+
+mod compare;
+mod head;
+mod patch;
+mod present;
+mod report;
+mod session;
+mod texts;
+
+pub use compare::{Counts, Shown, compare, whole};
+pub use head::TurnHead;
+pub use patch::write_patch;
+pub use report::{count_all, summary};
+pub use session::{ReadOptions, Reader, open_objects, rules};

@@ -14,6 +14,8 @@ pub struct Transcript {
     pub turns: Vec<TurnRecord>,
     /// Goes up with every change to what stands here, so that a reader can tell whether to look.
     pub revision: u64,
+    /// The first turn, by index, that changed since `take_changed`.
+    changed_from: Option<usize>,
 }
 
 /// One turn as the log tells it: what was said and done, not what the disk shows.
@@ -22,6 +24,8 @@ pub struct Transcript {
 pub struct TurnRecord {
     /// 1-based number.
     pub turn: u32,
+    /// The transcript's revision when something of this turn changed last.
+    pub revision: u64,
     /// How it stands.
     pub state: TurnState,
     /// The first human message; empty where there is none.
@@ -91,7 +95,7 @@ impl Transcript {
         match event {
             LogEvent::Reset => {
                 let revision = self.revision;
-                *self = Self { revision, ..Self::default() };
+                *self = Self { revision, changed_from: Some(0), ..Self::default() };
             }
             LogEvent::Header(header) => self.header.merge(header),
             LogEvent::TurnStart { turn, at } => {
@@ -175,14 +179,21 @@ impl Transcript {
                 for record in &mut self.turns {
                     record.inherited = true;
                 }
+                self.changed_from = Some(0);
             }
             LogEvent::RolledBack { turns } => {
                 let live = self.turns.iter_mut().rev().filter(|t| !t.rolled_back);
                 for record in live.take(turns as usize) {
                     record.rolled_back = true;
                 }
+                self.changed_from = Some(0);
             }
         }
+    }
+
+    /// The first turn, by 0-based index, that changed since this was asked last.
+    pub fn take_changed(&mut self) -> Option<usize> {
+        self.changed_from.take()
     }
 
     /// The record of a turn, if the log has told of it.
@@ -198,7 +209,10 @@ impl Transcript {
                 at
             }
         };
-        &mut self.turns[at]
+        self.changed_from = Some(self.changed_from.map_or(at, |first| first.min(at)));
+        let record = &mut self.turns[at];
+        record.revision = self.revision;
+        record
     }
 }
 

@@ -1,0 +1,143 @@
+//! What can happen, and what may be asked of the world. Plain values: logged, compared, replayed.
+
+use super::chord::Chord;
+use crate::content::{Changes, FileChange};
+use crate::diff::Comparison;
+use crate::layout::Plan;
+use crate::reader::{Counts, Shown, TurnHead};
+use crate::session::SessionInfo;
+use std::sync::Arc;
+
+/// Something happened outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A key was pressed.
+    Key(Chord),
+    /// Text was pasted.
+    Paste(String),
+    /// The screen has another size (columns, rows).
+    Resize(u16, u16),
+    /// The process was stopped and goes on: draw everything anew.
+    Resumed,
+    /// A signal asks to stop for a while.
+    Suspend,
+    /// A signal asks to end.
+    Quit,
+    /// What is known of the session as a whole.
+    Info(Box<SessionInfo>),
+    /// The turns from index `from` on are now these.
+    Turns {
+        /// 0-based index in the list of turns.
+        from: usize,
+        /// Those that follow.
+        turns: Vec<TurnHead>,
+    },
+    /// All that the log held at the start has been read (or a part of it: false).
+    Indexed(bool),
+    /// How the log is followed.
+    Live(Live),
+    /// What a turn changed.
+    Changes {
+        /// The turn's number.
+        turn: u32,
+        /// For which state of the turn.
+        revision: u64,
+        /// The changed files; none where nothing is known to have changed.
+        changes: Result<Option<Arc<Changes>>, String>,
+    },
+    /// Counts of some of a turn's files.
+    Counted {
+        /// The turn's number.
+        turn: u32,
+        /// For which state of the turn.
+        revision: u64,
+        /// 0-based index in `Changes::files`, and what was counted.
+        counts: Vec<(usize, Counts)>,
+    },
+    /// A comparison is there.
+    Compared {
+        /// The number of the request.
+        request: u64,
+        /// What there is to show.
+        shown: Shown,
+    },
+    /// A search is done.
+    Found {
+        /// The number of the request.
+        request: u64,
+        /// The rows of the plan that hold a match, in order.
+        rows: Vec<u32>,
+    },
+    /// Something to tell in the status bar.
+    Warning(String),
+    /// What the recorder does, in a few words; none when it does nothing.
+    Recorder(Option<String>),
+}
+
+/// How the log is followed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Live {
+    /// It is not: a demo, two trees, standard input.
+    #[default]
+    Off,
+    /// The system tells of changes.
+    Watching,
+    /// Looked at once a second.
+    Polling,
+    /// The log is gone.
+    Gone,
+}
+
+/// What to compare.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Subject {
+    /// A changed file.
+    Change(Box<FileChange>),
+    /// A presented file as it is on disk now, absolute path.
+    Present(std::path::PathBuf),
+}
+
+/// Something the world is asked to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// End.
+    Quit,
+    /// Stop the process as the shell's job control expects.
+    Suspend,
+    /// Find out what a turn changed; the answer is `Event::Changes`.
+    LoadChanges {
+        /// The turn's number.
+        turn: u32,
+        /// For which state of the turn.
+        revision: u64,
+    },
+    /// Count the files of a turn; the answers are `Event::Counted`.
+    Count {
+        /// The turn's number.
+        turn: u32,
+        /// For which state of the turn.
+        revision: u64,
+        /// The files.
+        changes: Arc<Changes>,
+    },
+    /// Compare; the answers are `Event::Compared`, a coarse one first where time runs out.
+    Compare {
+        /// The number of the request; a higher one cancels the lower ones.
+        request: u64,
+        /// What.
+        subject: Subject,
+    },
+    /// Nobody waits for a comparison any more.
+    CancelCompare,
+    /// Search the lines; the answer is `Event::Found`.
+    Search {
+        /// The number of the request.
+        request: u64,
+        /// Lower case matches both cases; anything upper case makes it exact.
+        pattern: String,
+        /// Where.
+        comparison: Arc<Comparison>,
+        /// The rows to tell of.
+        plan: Arc<Plan>,
+    },
+}

@@ -1,0 +1,286 @@
+//! One opened session: the log's transcript, and what each of its turns changed.
+
+use super::head::TurnHead;
+use super::present::presented;
+use super::texts::LogTexts;
+use crate::content::disk::canonical;
+use crate::content::{Changes, ContentError, GitObjects};
+use crate::log::open::{LogError, LogFile};
+use crate::log::source::{Rows, Stored};
+use crate::log::{LogFormat, Output};
+use crate::replay::Replay;
+use crate::session::path::PathRules;
+use crate::session::transcript::{Transcript, TurnRecord};
+use crate::session::{Damage, SessionInfo, Turn};
+use crate::snapshot::compare::{TreePlace, changes_between};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+/// How a session is read. Paths are absolute.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The log's format, where it is not to be found out.
+    pub format: Option<String>,
+    /// `--cwd`: stands for the session's own working directory.
+    pub cwd: Option<PathBuf>,
+    /// The home directory; empty where it is not known.
+    pub home: PathBuf,
+    /// `--git-dir`: stands for the repository around the working directory.
+    pub git_dir: Option<PathBuf>,
+    /// Further object directories.
+    pub objects: Vec<PathBuf>,
+    /// Larger sides are not compared, in bytes.
+    pub max_file_bytes: u64,
+}
+
+/// An opened session.
+pub struct Reader {
+    options: ReadOptions,
+    /// The log's path, or the name that stands for it.
+    path: PathBuf,
+    format: Option<&'static dyn LogFormat>,
+    /// The log's bytes, to read rows again; none for a log that is not lines.
+    stored: Option<Stored>,
+    transcript: Transcript,
+    damages: Vec<Damage>,
+    /// Made when the working directory is known.
+    place: Option<Place>,
+}
+
+/// What depends on the session's working directory.
+struct Place {
+    /// As the transcript spells it.
+    cwd: Option<String>,
+    rules: PathRules,
+    objects: GitObjects,
+    /// Object directories that turns named.
+    added: Vec<PathBuf>,
+    replay: Replay,
+    is_here: bool,
+    warning: Option<String>,
+}
+
+/// The objects that a session in `cwd` (or an explicit git directory) can be compared by.
+///
+/// # Errors
+/// A repository or object directory that was named and cannot be opened.
+pub fn open_objects(options: &ReadOptions, cwd: &Path) -> Result<GitObjects, ContentError> {
+    let mut objects = match &options.git_dir {
+        Some(git_dir) => GitObjects::open(git_dir)?,
+        None => GitObjects::discover(cwd)?.unwrap_or_default(),
+    };
+    for directory in &options.objects {
+        objects = objects.with_objects(directory)?;
+    }
+    Ok(objects.with_max_file_bytes(options.max_file_bytes))
+}
+
+/// How paths are shown for a working directory.
+pub fn rules(cwd: &Path, objects: &GitObjects, home: &Path) -> PathRules {
+    let cwd = canonical(cwd);
+    let root = objects.work_tree().map(canonical).filter(|root| cwd.starts_with(root));
+    PathRules { root: root.unwrap_or_else(|| cwd.clone()), home: canonical(home), cwd }
+}
+
+impl Reader {
+    /// A reader of nothing yet.
+    pub fn new(options: ReadOptions) -> Self {
+        Self {
+            options,
+            path: PathBuf::new(),
+            format: None,
+            stored: None,
+            transcript: Transcript::default(),
+            damages: Vec::new(),
+            place: None,
+        }
+    }
+
+    /// What is needed to read rows of the log again. Comes before what the log tells.
+    pub fn opened(
+        &mut self,
+        path: PathBuf,
+        format: Option<&'static dyn LogFormat>,
+        stored: Option<Stored>,
+    ) {
+        (self.path, self.format, self.stored) = (path, format, stored);
+    }
+
+    /// Reads a whole log to its end, and takes that for its end.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no log of a known format.
+    pub fn read_all(&mut self, mut log: LogFile) -> Result<(), LogError> {
+        const SLICE: u64 = 4 << 20;
+        let mut output = Output::default();
+        loop {
+            let progress = log.step(SLICE, &mut output)?;
+            self.opened(log.path().to_owned(), log.format(), log.stored().cloned());
+            self.apply(std::mem::take(&mut output));
+            if progress.caught_up {
+                break;
+            }
+        }
+        let end = log.read_all(&mut output);
+        self.apply(output);
+        end
+    }
+
+    /// What the log has told so far.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// Takes what the log tells; gives the 0-based index of the first turn that changed.
+    pub fn apply(&mut self, output: Output) -> Option<usize> {
+        for event in output.events {
+            if event == crate::session::event::LogEvent::Reset {
+                self.damages.clear();
+                self.place = None;
+            }
+            self.transcript.apply(event);
+        }
+        self.damages.extend(output.damages);
+        self.transcript.take_changed()
+    }
+
+    /// What is known of the session as a whole.
+    pub fn info(&mut self) -> SessionInfo {
+        let header = self.transcript.header.clone();
+        let warning = self.place().warning.clone();
+        let mut warnings = self.damages.clone();
+        warnings.extend(warning.map(|message| Damage { line: None, offset: None, message }));
+        SessionInfo {
+            id: header.id.unwrap_or_default(),
+            format: self.format.map(|format| format.name().to_owned()).unwrap_or_default(),
+            path: self.path.to_string_lossy().into_owned(),
+            cwd: header.cwd,
+            title: header.title,
+            created_at: header.created_at,
+            warnings,
+        }
+    }
+
+    /// The turns from an index on, without their changes.
+    pub fn heads(&mut self, from: usize) -> Vec<TurnHead> {
+        let rules = self.place().rules.clone();
+        let turns = self.transcript.turns.get(from..).unwrap_or_default();
+        turns.iter().map(|record| head(record, &rules)).collect()
+    }
+
+    /// What a turn changed; none where nothing is known to have changed.
+    ///
+    /// # Errors
+    /// One line: the trees that the log names cannot be compared and its edits tell nothing.
+    pub fn changes(&mut self, turn: u32) -> Result<Option<Changes>, String> {
+        let Some(record) = self.transcript.turn(turn).cloned() else { return Ok(None) };
+        let (format, rows) = (self.format, self.stored.clone().map(Rows::new));
+        self.place();
+        let Some(place) = self.place.as_mut() else { return Ok(None) };
+        place.add_objects(&record);
+        let from_trees = place.compare_trees(&record);
+        if let Some(Ok(changes)) = from_trees {
+            return Ok(Some(changes));
+        }
+        let base = self.transcript.header.base_commit.as_deref();
+        let texts = LogTexts {
+            format,
+            rows: rows.and_then(Result::ok).map(RefCell::new),
+            objects: &place.objects,
+            is_here: place.is_here,
+            base_tree: base.and_then(|commit| place.objects.resolve_tree(commit).ok()),
+        };
+        let mut changes = place.replay.turn(turn, &self.transcript.turns, &texts);
+        if let (Some(Err(error)), Some(changes)) = (&from_trees, &mut changes) {
+            changes.notes.push(format!("the log's own trees cannot be read: {error}"));
+        }
+        let told = changes.as_ref().is_some_and(|c| !c.files.is_empty() || !c.notes.is_empty());
+        if record.changes_noticed && !told {
+            let note = "the host saw changes in this turn that the log does not hold";
+            let mut empty = changes.unwrap_or_default();
+            empty.notes.push(note.into());
+            return Ok(Some(empty));
+        }
+        Ok(changes.filter(|_| told))
+    }
+
+    /// A source for comparisons, for a thread of its own.
+    pub fn objects(&mut self) -> GitObjects {
+        self.place().objects.clone()
+    }
+
+    /// How paths are shown.
+    pub fn rules(&mut self) -> PathRules {
+        self.place().rules.clone()
+    }
+
+    /// What depends on the working directory, made anew when the log names another one.
+    fn place(&mut self) -> &mut Place {
+        let cwd = &self.transcript.header.cwd;
+        if self.place.as_ref().is_some_and(|place| place.cwd != *cwd) {
+            self.place = None;
+        }
+        self.place.get_or_insert_with(|| Place::new(cwd.clone(), &self.options))
+    }
+}
+
+impl Place {
+    fn new(cwd: Option<String>, options: &ReadOptions) -> Self {
+        let directory = options.cwd.clone().or_else(|| cwd.as_ref().map(PathBuf::from));
+        let directory = directory.unwrap_or_default();
+        let (objects, warning) = match open_objects(options, &directory) {
+            Ok(objects) => (objects, None),
+            Err(error) => (
+                GitObjects::default().with_max_file_bytes(options.max_file_bytes),
+                Some(error.to_string()),
+            ),
+        };
+        let rules = rules(&directory, &objects, &options.home);
+        let is_here = directory.is_dir();
+        let replay = Replay::new(rules.clone());
+        Self { cwd, rules, objects, added: Vec::new(), replay, is_here, warning }
+    }
+
+    /// Takes the git directory that holds a turn's trees among the objects.
+    fn add_objects(&mut self, record: &TurnRecord) {
+        let Some(directory) = record.git_dir.as_ref().map(|dir| Path::new(dir).join("objects"))
+        else {
+            return;
+        };
+        if self.added.contains(&directory) {
+            return;
+        }
+        // One that is gone shows when its trees are read.
+        if let Ok(objects) = self.objects.clone().with_objects(&directory) {
+            self.objects = objects;
+        }
+        self.added.push(directory);
+    }
+
+    fn compare_trees(&self, record: &TurnRecord) -> Option<Result<Changes, ContentError>> {
+        let (before, after) = (record.tree_before.as_ref()?, record.tree_after.as_ref()?);
+        let place = TreePlace { root: &self.rules.root, rules: &self.rules };
+        Some(changes_between(&self.objects, before, after, &place))
+    }
+}
+
+fn head(record: &TurnRecord, rules: &PathRules) -> TurnHead {
+    let (files, deliverables) =
+        record.presented.iter().map(|declared| presented(declared, rules)).unzip();
+    TurnHead {
+        turn: Turn {
+            turn: record.turn,
+            state: record.state,
+            prompt: record.prompt.clone(),
+            started_at: record.started_at,
+            ended_at: record.ended_at,
+            presented: files,
+            commands: Vec::new(),
+            changes: None,
+        },
+        deliverables,
+        inherited: record.inherited,
+        rolled_back: record.rolled_back,
+        revision: record.revision,
+    }
+}

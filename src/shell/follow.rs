@@ -1,0 +1,117 @@
+//! The session on a thread of its own: follows the log, keeps the transcript, answers what turns changed.
+
+use super::workers::{Objects, Send};
+use crate::app::{Event, Live};
+use crate::log::open::LogFile;
+use crate::log::tail::{Opened, TailEvent, TailState};
+use crate::reader::{ReadOptions, Reader};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+
+/// What the session's thread is asked and told.
+pub(super) enum Ask {
+    /// What a turn changed.
+    Changes { turn: u32, revision: u64 },
+    /// The log tells something.
+    Tail(TailEvent),
+    /// Read a log that does not grow.
+    Read(Box<LogFile>),
+}
+
+/// Starts the thread; it ends when every sender of the returned channel is gone.
+pub(super) fn start(options: ReadOptions, objects: Objects, send: Send) -> io::Result<Sender<Ask>> {
+    let (asks, asked) = channel();
+    thread::Builder::new().name("session".into()).spawn(move || {
+        let reader = Reader::new(options);
+        Session { reader, objects, send }.run(&asked);
+    })?;
+    Ok(asks)
+}
+
+struct Session {
+    reader: Reader,
+    objects: Objects,
+    send: Send,
+}
+
+impl Session {
+    fn run(mut self, asked: &Receiver<Ask>) {
+        while let Ok(ask) = asked.recv() {
+            match ask {
+                Ask::Changes { turn, revision } => self.changes(turn, revision),
+                Ask::Tail(event) => self.tail(event),
+                Ask::Read(log) => self.read(*log),
+            }
+        }
+    }
+
+    fn tell(&self, event: Event) {
+        (self.send)(event);
+    }
+
+    fn changes(&mut self, turn: u32, revision: u64) {
+        let changes = self.reader.changes(turn).map(|changes| changes.map(Arc::new));
+        // A turn may have brought objects of its own.
+        self.share_objects();
+        self.tell(Event::Changes { turn, revision, changes });
+    }
+
+    fn share_objects(&mut self) {
+        let objects = self.reader.objects();
+        *self.objects.lock().unwrap_or_else(PoisonError::into_inner) = objects;
+    }
+
+    fn read(&mut self, log: LogFile) {
+        let read = self.reader.read_all(log);
+        self.share_objects();
+        let turns = self.reader.heads(0);
+        self.tell(Event::Turns { from: 0, turns });
+        self.info();
+        if let Err(error) = read {
+            self.tell(Event::Warning(error.to_string()));
+        }
+        self.tell(Event::Indexed(true));
+    }
+
+    fn tail(&mut self, event: TailEvent) {
+        match event {
+            TailEvent::Opened(Opened { path, format, stored }) => {
+                self.reader.opened(path, Some(format), stored);
+            }
+            TailEvent::Output(output) => {
+                let damaged = !output.damages.is_empty();
+                let changed = self.reader.apply(output);
+                if let Some(from) = changed {
+                    self.share_objects();
+                    let turns = self.reader.heads(from);
+                    self.tell(Event::Turns { from, turns });
+                }
+                if changed.is_none_or(|from| from == 0) || damaged {
+                    self.info();
+                }
+            }
+            TailEvent::CaughtUp => {
+                self.info();
+                self.tell(Event::Indexed(true));
+            }
+            TailEvent::Progress(_) => self.tell(Event::Indexed(false)),
+            TailEvent::State(state) => self.tell(Event::Live(match state {
+                TailState::Watching => Live::Watching,
+                TailState::Polling => Live::Polling,
+                TailState::Gone => Live::Gone,
+            })),
+            TailEvent::Switched(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                self.tell(Event::Warning(format!("the session goes on in {name}")));
+            }
+            TailEvent::Failed(why) => self.tell(Event::Warning(why)),
+        }
+    }
+
+    fn info(&mut self) {
+        let info = self.reader.info();
+        self.tell(Event::Info(Box::new(info)));
+    }
+}

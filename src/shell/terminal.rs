@@ -1,0 +1,118 @@
+//! The terminal: taken over, certainly given back, and its keys as chords.
+
+use crate::app::{Chord, Event, Key};
+use crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Alternate screen, no cursor, pasted text told from typed.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h";
+/// The reverse; margins and colours first, for a program that died while it drew.
+const LEAVE: &[u8] = b"\x1b[?2026l\x1b[r\x1b[0m\x1b[?2004l\x1b[?1049l\x1b[?25h";
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The terminal while it is ours. Dropping it gives it back; so does a panic.
+#[derive(Debug)]
+pub(super) struct Terminal;
+
+impl Terminal {
+    /// Takes the terminal.
+    pub(super) fn take() -> io::Result<Self> {
+        enter()?;
+        let earlier = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            earlier(panic);
+        }));
+        Ok(Self)
+    }
+
+    /// Gives the terminal to whoever else wants it, for a while.
+    pub(super) fn give(&self) {
+        give_back();
+    }
+
+    /// Takes it again.
+    pub(super) fn retake(&self) -> io::Result<()> {
+        enter()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    let mut out = io::stdout().lock();
+    out.write_all(ENTER)?;
+    out.flush()
+}
+
+fn give_back() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // The terminal may be gone: then there is nothing to give back.
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(LEAVE);
+        let _ = out.flush();
+        let _ = disable_raw_mode();
+    }
+}
+
+/// Columns and rows.
+pub(super) fn size() -> (u16, u16) {
+    crossterm::terminal::size().unwrap_or((80, 24))
+}
+
+/// Waits for input and hands it over, until the terminal or the receiver is gone.
+pub(super) fn read_input(send: &dyn Fn(Event) -> bool) {
+    loop {
+        let event = match event::read() {
+            Ok(event::Event::Key(key)) if key.kind != KeyEventKind::Release => {
+                chord(key).map(Event::Key)
+            }
+            Ok(event::Event::Resize(width, height)) => Some(Event::Resize(width, height)),
+            Ok(event::Event::Paste(text)) => Some(Event::Paste(text)),
+            Ok(_) => None,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
+            Err(_) => {
+                send(Event::Quit);
+                return;
+            }
+        };
+        if let Some(event) = event
+            && !send(event)
+        {
+            return;
+        }
+    }
+}
+
+fn chord(key: KeyEvent) -> Option<Chord> {
+    let key_of = match key.code {
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Esc,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::BackTab => Key::BackTab,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Delete => Key::Delete,
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::PageUp => Key::PgUp,
+        KeyCode::PageDown => Key::PgDn,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        _ => return None,
+    };
+    let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+    let alt = key.modifiers.contains(KeyModifiers::ALT);
+    Some(Chord { key: key_of, ctrl, alt })
+}

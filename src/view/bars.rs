@@ -1,0 +1,180 @@
+//! The title above the file, its notes, the line between the panes, and the status bar.
+
+use super::paint::Painter;
+use super::theme::Role;
+use crate::app::{App, COMMANDS, Focus, Live, Overlay, Scope, Shown, Subject};
+use crate::session::ChangesSource;
+use crate::text;
+use ratatui::layout::Rect;
+
+pub(super) fn divider(app: &App, area: Rect, painter: &mut Painter<'_>) {
+    let style = painter.style(if app.focus == Focus::File { Role::Key } else { Role::Divider });
+    let style = style.bg(ratatui::style::Color::Reset);
+    for y in area.top()..area.bottom() {
+        painter.write(area.x, y, area.right(), "│", style);
+    }
+}
+
+/// What is looked at, against what, and how well that is known.
+pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
+    if area.is_empty() {
+        return;
+    }
+    let style = painter.style(Role::Title);
+    let dim = painter.style(Role::Dim);
+    let (path, file) = match &app.viewer.subject {
+        Some(Subject::Change(change)) => (text::clean(&change.file.display), Some(&change.file)),
+        Some(Subject::Present(path)) => (text::clean(&path.to_string_lossy()), None),
+        None => {
+            let prompt = app.open_turn().map(|turn| text::first_line(&turn.head.turn.prompt));
+            let prompt = text::fit(&prompt.unwrap_or_default(), usize::from(area.width));
+            painter.write(area.x, area.y, area.right(), &prompt, style);
+            return;
+        }
+    };
+    let base = base(app);
+    let place = place(app);
+    let right = format!(" {base}{place}");
+    let right_cells = text::width(&right).min(usize::from(area.width) / 2);
+    let counts = counts(app);
+    let room = usize::from(area.width).saturating_sub(right_cells + 1);
+    let path_room = room.saturating_sub(counts.iter().map(|(c, _)| text::width(c) + 1).sum());
+    let mut x = area.x;
+    x = painter.write(x, area.y, area.right(), &text::fit_path(&path, path_room), style);
+    if file.is_some() {
+        for (count, role) in counts {
+            x = painter.write(x + 1, area.y, area.right(), &count, painter.style(role));
+        }
+    }
+    let right = text::fit(&right, right_cells);
+    let at = area.right().saturating_sub(text::width(&right) as u16).max(x);
+    painter.write(at, area.y, area.right(), &right, dim);
+}
+
+fn counts(app: &App) -> Vec<(String, Role)> {
+    match app.viewer.comparison() {
+        Some(comparison) => vec![
+            (format!("+{}", comparison.added()), Role::Added),
+            (format!("−{}", comparison.deleted()), Role::Deleted),
+        ],
+        None => Vec::new(),
+    }
+}
+
+/// What the shown lines are compared with, and where both sides come from.
+fn base(app: &App) -> String {
+    let Some(turn) = app.open_turn() else { return String::new() };
+    if matches!(app.viewer.subject, Some(Subject::Present(_))) {
+        return "presented, as it is now".into();
+    }
+    let Some(changes) = turn.known() else { return String::new() };
+    let source = match changes.source {
+        ChangesSource::Recorded => "recorded",
+        ChangesSource::Snapshot => "snapshot",
+        ChangesSource::Replayed => "replayed from the log",
+        ChangesSource::Hunks => "hunks of the log",
+    };
+    match turn.head.turn.turn {
+        0 => source.into(),
+        number => format!("turn {number} · {source}"),
+    }
+}
+
+fn place(app: &App) -> String {
+    let (at, of) = app.viewer.change_at_cursor();
+    let searched = app.viewer.search.rows.as_ref().map(|rows| {
+        let at = rows.partition_point(|row| *row as usize <= app.viewer.view.cursor);
+        format!(" · match {at}/{}", rows.len())
+    });
+    let change = if of > 0 { format!(" · change {at}/{of}") } else { String::new() };
+    change + &searched.unwrap_or_default()
+}
+
+pub(super) fn notes(app: &App, area: Rect, painter: &mut Painter<'_>) {
+    let style = painter.style(Role::Note);
+    for (y, note) in (area.top()..area.bottom()).zip(app.notes()) {
+        let note = text::fit(&text::clean(&note), usize::from(area.width));
+        painter.write(area.x, y, area.right(), &note, style);
+    }
+}
+
+/// One line at the bottom: a prompt, a message, or hints; at the right how the log is followed.
+pub(super) fn status(app: &App, area: Rect, painter: &mut Painter<'_>) {
+    let style = painter.style(Role::Status);
+    painter.fill(area, style);
+    let (y, end) = (area.y, area.right());
+    if let Overlay::Prompt(prompt) = &app.overlay {
+        let x = painter.write(area.x, y, end, "/", painter.style(Role::Key));
+        painter.write(x, y, end, &text::clean(&prompt.text), style);
+        return;
+    }
+    let right = live(app);
+    let right_at = end.saturating_sub(text::width(&right) as u16 + 1);
+    painter.write(right_at.max(area.x), y, end, &right, style);
+    let end = right_at.saturating_sub(1);
+    if let Some(message) = &app.message {
+        let message = text::fit(&text::clean(message), usize::from(end.saturating_sub(area.x)));
+        painter.write(area.x, y, end, &message, style);
+        return;
+    }
+    let mut x = area.x;
+    for (keys, title) in hints(app.focus) {
+        let needed = text::width(&keys) + text::width(title) + 2;
+        if x > area.x && usize::from(x) + needed > usize::from(end) {
+            break;
+        }
+        x = painter.write(x, y, end, &keys, painter.style(Role::Key));
+        x = painter.write(x + 1, y, end, title, style) + 2;
+    }
+}
+
+/// The hinted commands of this focus: keys that do the same in two directions stand together.
+fn hints(focus: Focus) -> impl Iterator<Item = (String, &'static str)> {
+    let narrow = if focus == Focus::List { Scope::List } else { Scope::File };
+    let holds = move |scope| scope == Scope::Everywhere || scope == narrow;
+    COMMANDS.iter().filter(move |c| c.hinted && holds(c.scope)).map(|command| {
+        let other = command.name.strip_prefix("next-").map(|noun| format!("previous-{noun}"));
+        let other = other.and_then(|name| COMMANDS.iter().find(|c| c.name == name));
+        let key = |c: &crate::app::Command| c.keys.first().copied().unwrap_or_default();
+        let keys = other.map_or_else(String::new, |other| format!("{} ", key(other)));
+        (keys + key(command), command.title)
+    })
+}
+
+fn live(app: &App) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(recorder) = &app.recorder {
+        parts.push(text::clean(recorder));
+    }
+    if app.viewer.is_waiting && app.viewer.shown.is_none() {
+        parts.push("comparing…".into());
+    }
+    if let Some(Shown::Text(comparison)) = &app.viewer.shown {
+        if comparison.coarse {
+            parts.push("coarse".into());
+        }
+    }
+    if !app.info.warnings.is_empty() {
+        let many = app.info.warnings.len();
+        parts.push(format!("{many} warning{}", if many == 1 { "" } else { "s" }));
+    }
+    if let Some(turn) = app.news {
+        parts.push(format!("turn {turn} is new: F"));
+    }
+    if !app.is_indexed && !app.turns.is_empty() {
+        parts.push("reading…".into());
+    }
+    parts.push(
+        match app.live {
+            Live::Off => "",
+            Live::Watching if app.choices.follow => "● live, following",
+            Live::Watching => "● live",
+            Live::Polling if app.choices.follow => "◌ polling, following",
+            Live::Polling => "◌ polling",
+            Live::Gone => "✗ log gone",
+        }
+        .into(),
+    );
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
