@@ -318,6 +318,38 @@ fn a_read_that_lost_line_ends_does_not_change_the_text() {
 }
 
 #[test]
+fn a_base_that_the_first_edit_does_not_fit_is_not_believed() {
+    // The file was edited by hand since the commit, or is not in it.
+    let told = Told::default()
+        .base("/w/a", "committed\n")
+        .disk("/w/a", "by hand\nX\n")
+        .turn()
+        .replace("a", "x", "X");
+    assert_eq!(told.list(1), [r#"Modified a: "by hand\nx\n" → "by hand\nX\n""#]);
+    let mut told = Told::default().disk("/w/a", "by hand\nX\n").turn().replace("a", "x", "X");
+    told.base.insert("/w/a".into(), State::Absent);
+    assert_eq!(told.list(1), [r#"Modified a: "by hand\nx\n" → "by hand\nX\n""#]);
+    told.disk.clear();
+    assert_eq!(told.list(1), [r#"Modified a: @?,? "x" → "X""#]);
+}
+
+#[test]
+fn the_hunks_of_a_write_tell_what_was_there_better_than_the_base() {
+    let hunk = AppliedHunk {
+        old_text: Some("by hand\nx".into()),
+        new_text: Some("by hand\nX".into()),
+        ..AppliedHunk::default()
+    };
+    let write = EditBody {
+        action: EditAction::Write { content: "by hand\nX\nend\n".into(), created: Some(false) },
+        hunks: vec![hunk],
+        ..EditBody::default()
+    };
+    let told = Told::default().base("/w/a", "committed\n").turn().body("a", write);
+    assert_eq!(told.list(1), [r#"Modified a: "by hand\nx\nend\n" → "by hand\nX\nend\n""#]);
+}
+
+#[test]
 fn a_move_is_a_rename_with_the_text_of_its_origin() {
     let moved = |from: &str, action: EditAction| EditBody {
         moved_from: Some(from.into()),

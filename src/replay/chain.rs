@@ -294,6 +294,15 @@ impl Walk<'_> {
         state
     }
 
+    /// The state before a write whose hunks the log has: they lead back from what it wrote.
+    pub(super) fn before_write(&self, at: usize) -> State {
+        let told = || {
+            let body = self.body(at).filter(|body| !body.hunks.is_empty())?;
+            undo(&body, &after_of_itself(&body)?).ok()
+        };
+        told().unwrap_or_default()
+    }
+
     pub(super) fn disk_has_own_ends(&self) -> bool {
         matches!(self.texts.on_disk(self.path()), State::Text(text) if has_own_ends(&text))
     }

@@ -169,7 +169,11 @@ impl Listing<'_> {
 
 fn before_edits(walk: &mut Walk, edits: &Range<usize>) -> State {
     let carried = walk.forward(edits.start);
-    let before = prefer(&carried, walk.before_of_itself(edits.start));
+    let told = match walk.before_of_itself(edits.start) {
+        State::Unknown => walk.before_write(edits.start),
+        told => told,
+    };
+    let before = prefer(&carried, told);
     match &before {
         State::Unknown => walk.backward(edits.start),
         // What the log shows of a text has lost its line ends; the disk may still have them.
@@ -183,6 +187,7 @@ fn before_edits(walk: &mut Walk, edits: &Range<usize>) -> State {
 /// Does a turn's edits one after the other. Where one does not fit, what comes later may still tell
 /// what they led to.
 fn finish(walk: &mut Walk, edits: Range<usize>, before: State, origin: Option<PathBuf>) -> Net {
+    let mut before = before;
     let mut reason = None;
     if before == State::Unknown {
         reason = Some("what it held before is not in the log".to_owned());
@@ -190,9 +195,12 @@ fn finish(walk: &mut Walk, edits: Range<usize>, before: State, origin: Option<Pa
     let mut after = before.clone();
     for at in edits.clone() {
         after = walk.step(at, &after).unwrap_or_else(|mismatch| {
-            let known = after != State::Unknown;
-            if known || mismatch != Mismatch::NotEnough {
+            if after != State::Unknown || mismatch != Mismatch::NotEnough {
                 reason = Some(format!("edit {} of the turn: {mismatch}", at - edits.start + 1));
+                if at == edits.start {
+                    // So it did not hold what it seemed to.
+                    before = State::Unknown;
+                }
             }
             State::Unknown
         });
@@ -203,6 +211,9 @@ fn finish(walk: &mut Walk, edits: Range<usize>, before: State, origin: Option<Pa
         if walk.backward(last) != State::Unknown {
             after = walk.backward(edits.end);
         }
+    }
+    if before == State::Unknown && origin.is_none() {
+        before = walk.backward(edits.start);
     }
     let reason = reason.map(|reason| format!("only the applied hunks are known: {reason}"));
     Net { before, after, origin, reason }
