@@ -20,7 +20,7 @@ mod paths;
 mod person;
 /// Edits of a log made into changed files.
 mod replays;
-/// Where the shared reference material lies.
+/// Where shared material lies.
 mod shared;
 /// Two trees compared, against git.
 mod tree_diff;
