@@ -161,7 +161,12 @@ impl Transcript {
             LogEvent::ToolSettled { turn } => self.turn_mut(turn).tool_settled = true,
             LogEvent::KnownText(known) => {
                 let record = self.turn_mut(known.turn);
-                record.known_texts.push((record.edits.len(), known));
+                // While an edit of that very file waits for its result, this is the text before it.
+                let waiting = |edit: &Edit| {
+                    edit.outcome == EditOutcome::Pending && edit.path == known.path
+                };
+                let at = record.edits.iter().position(waiting).unwrap_or(record.edits.len());
+                record.known_texts.push((at, known));
             }
             LogEvent::Trees { turn, before, after, git_dir } => {
                 let record = self.turn_mut(turn);
