@@ -4,3 +4,9 @@
 
 /// The floors of the house.
 mod architecture;
+
+/// Logs of Claude Code, Gemini CLI and pi, as their clients wrote them.
+mod agents;
+
+/// Where the shared reference material lies.
+mod shared;

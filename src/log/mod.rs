@@ -1,5 +1,11 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
 
+mod branches;
+mod claude;
+mod head;
+pub(crate) mod lazy;
+pub(crate) mod timestamp;
+
 use crate::session::Damage;
 use crate::session::event::{EditBody, LogEvent, Place};
 use std::io;
@@ -115,4 +121,4 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[];
+pub const FORMATS: &[&dyn LogFormat] = &[&claude::Claude];
