@@ -35,14 +35,15 @@ fn read(path: &Path) -> Option<Log> {
     let bytes = fs::read(path).unwrap();
     let format = detect(path, &bytes)?;
     let mut out = Output::default();
-    if let Some(whole) = format.whole().filter(|w| w.recognizes(path, &bytes[..bytes.len().min(4096)])) {
+    if let Some(whole) =
+        format.whole().filter(|w| w.recognizes(path, &bytes[..bytes.len().min(4096)]))
+    {
         whole.read(path, None, &mut out).unwrap();
     } else {
         let mut reader = format.reader_at(path);
         let mut offset = 0;
         for (index, line) in bytes.split(|b| *b == b'\n').enumerate() {
-            let place =
-                Place { offset, inner: 0, len: line.len() as u64, line: index as u64 + 1 };
+            let place = Place { offset, inner: 0, len: line.len() as u64, line: index as u64 + 1 };
             reader.line(place, line, &mut out);
             offset += line.len() as u64 + 1;
         }
@@ -94,9 +95,72 @@ fn agents() -> Option<PathBuf> {
 fn dump() {
     let Some(agents) = agents() else { return };
     let mut files = Vec::new();
-    for agent in ["claude", "gemini", "pi", "stream"] { walk(&agents.join(agent), &mut files); }
-    for f in files { match read(&f) { None => println!("{} NOT", f.display()), Some(log) => { println!("{} {} {:?} damages {} id {:?} cwd {:?} title {:?}", f.strip_prefix(&agents).unwrap().display(), log.format.name(), log.counts(), log.damages, log.transcript.header.id, log.transcript.header.cwd, log.transcript.header.title);
-      for t in &log.transcript.turns { println!("    {} {:?} {:?} {:?} cmds {} known {:?}", t.turn, t.state, t.prompt.chars().take(40).collect::<String>(), log.files(t), t.commands.len(), t.known_texts.iter().map(|k| (k.0, k.1.path.split("/").last().unwrap_or("")) ).collect::<Vec<_>>());
-       for e in t.applied_edits() { let b = log.body(&e.body); if matches!(b.action, handback::session::event::EditAction::Unknown) || (b.before.is_none() && !matches!(&b.action, handback::session::event::EditAction::Write{created: Some(true), ..})) { println!("       {} {} b {} a {} hunks {} {:?}", e.tool, e.path, b.before.is_some(), b.after.is_some(), b.hunks.len(), format!("{:?}", b.action).chars().take(60).collect::<String>()) } } } } } }
+    for agent in ["claude", "gemini", "pi", "stream"] {
+        walk(&agents.join(agent), &mut files);
+    }
+    for f in files {
+        match read(&f) {
+            None => println!("{} NOT", f.display()),
+            Some(log) => {
+                println!(
+                    "{} {} {:?} damages {} id {:?} cwd {:?} title {:?}",
+                    f.strip_prefix(&agents).unwrap().display(),
+                    log.format.name(),
+                    log.counts(),
+                    log.damages,
+                    log.transcript.header.id,
+                    log.transcript.header.cwd,
+                    log.transcript.header.title
+                );
+                for t in &log.transcript.turns {
+                    println!(
+                        "    {} {:?} {:?} {:?} cmds {} known {:?}",
+                        t.turn,
+                        t.state,
+                        t.prompt.chars().take(40).collect::<String>(),
+                        log.files(t),
+                        t.commands.len(),
+                        t.known_texts
+                            .iter()
+                            .map(|k| (k.0, k.1.path.split("/").last().unwrap_or("")))
+                            .collect::<Vec<_>>()
+                    );
+                    for e in t.applied_edits() {
+                        let b = log.body(&e.body);
+                        if matches!(b.action, handback::session::event::EditAction::Unknown)
+                            || (b.before.is_none()
+                                && !matches!(
+                                    &b.action,
+                                    handback::session::event::EditAction::Write {
+                                        created: Some(true),
+                                        ..
+                                    }
+                                ))
+                        {
+                            println!(
+                                "       {} {} b {} a {} hunks {} {:?}",
+                                e.tool,
+                                e.path,
+                                b.before.is_some(),
+                                b.after.is_some(),
+                                b.hunks.len(),
+                                format!("{:?}", b.action).chars().take(60).collect::<String>()
+                            )
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
-fn walk(d: &Path, out: &mut Vec<PathBuf>) { let mut v: Vec<_> = fs::read_dir(d).unwrap().map(|e| e.unwrap().path()).collect(); v.sort(); for p in v { if p.is_dir() { walk(&p, out) } else if p.extension().is_some_and(|e| e == "jsonl" || e == "json") { out.push(p) } } }
+fn walk(d: &Path, out: &mut Vec<PathBuf>) {
+    let mut v: Vec<_> = fs::read_dir(d).unwrap().map(|e| e.unwrap().path()).collect();
+    v.sort();
+    for p in v {
+        if p.is_dir() {
+            walk(&p, out)
+        } else if p.extension().is_some_and(|e| e == "jsonl" || e == "json") {
+            out.push(p)
+        }
+    }
+}

@@ -127,13 +127,7 @@ impl Branches {
     }
 
     /// Ends a turn.
-    pub(super) fn end(
-        &mut self,
-        turn: usize,
-        at: Option<i64>,
-        state: TurnState,
-        out: &mut Output,
-    ) {
+    pub(super) fn end(&mut self, turn: usize, at: Option<i64>, state: TurnState, out: &mut Output) {
         if turn != ROOT {
             let number = self.number(turn);
             self.tell(turn, LogEvent::TurnEnd { turn: number, at, state }, out);

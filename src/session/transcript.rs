@@ -162,9 +162,8 @@ impl Transcript {
             LogEvent::KnownText(known) => {
                 let record = self.turn_mut(known.turn);
                 // While an edit of that very file waits for its result, this is the text before it.
-                let waiting = |edit: &Edit| {
-                    edit.outcome == EditOutcome::Pending && edit.path == known.path
-                };
+                let waiting =
+                    |edit: &Edit| edit.outcome == EditOutcome::Pending && edit.path == known.path;
                 let at = record.edits.iter().position(waiting).unwrap_or(record.edits.len());
                 record.known_texts.push((at, known));
             }

@@ -27,10 +27,33 @@ pub(super) enum Deed {
 
 /// Tools of the client that change no file.
 const LOOKS: &[&str] = &[
-    "Read", "NotebookRead", "Glob", "Grep", "LS", "LSP", "WebFetch", "WebSearch", "TodoWrite",
-    "TodoRead", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "TaskOutput", "TaskStop",
-    "BashOutput", "KillShell", "KillBash", "EnterPlanMode", "ExitPlanMode", "AskUserQuestion",
-    "ToolSearch", "Skill", "SlashCommand", "ListMcpResourcesTool", "ReadMcpResourceTool",
+    "Read",
+    "NotebookRead",
+    "Glob",
+    "Grep",
+    "LS",
+    "LSP",
+    "WebFetch",
+    "WebSearch",
+    "TodoWrite",
+    "TodoRead",
+    "TaskCreate",
+    "TaskUpdate",
+    "TaskList",
+    "TaskGet",
+    "TaskOutput",
+    "TaskStop",
+    "BashOutput",
+    "KillShell",
+    "KillBash",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "AskUserQuestion",
+    "ToolSearch",
+    "Skill",
+    "SlashCommand",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
 ];
 
 impl<'a> ToolUse<'a> {
@@ -72,16 +95,14 @@ impl<'a> ToolUse<'a> {
     }
 
     fn presented(&self) -> Vec<(String, Option<String>)> {
-        let files = self.input.items("files").into_iter();
-        files
-            .filter_map(|file| match file.text() {
-                Some(path) => Some((path.into_owned(), None)),
-                None => {
-                    let file = file.object();
-                    Some((file.string("path")?, file.string("description")))
-                }
-            })
-            .collect()
+        let file = |file: Json<'_>| {
+            if let Some(path) = file.text() {
+                return Some((path.into_owned(), None));
+            }
+            let file = file.object();
+            Some((file.string("path")?, file.string("description")))
+        };
+        self.input.items("files").into_iter().filter_map(file).collect()
     }
 }
 
@@ -123,7 +144,9 @@ impl<'a> ToolResult<'a> {
             })
             .collect();
         if results.len() > 1 {
-            results.iter_mut().for_each(|result| result.details = None);
+            for result in &mut results {
+                result.details = None;
+            }
         }
         results
     }
@@ -162,9 +185,10 @@ impl<'a> ToolResult<'a> {
         let details = self.details.map(Json::object).unwrap_or_default();
         if self.is_error {
             let text = self.text();
-            let code = text.trim_start().strip_prefix("Exit code ").and_then(|rest| {
-                rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-            });
+            let code = text
+                .trim_start()
+                .strip_prefix("Exit code ")
+                .and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
             return match self.outcome() {
                 EditOutcome::Denied => (None, CommandOutcome::Unknown),
                 _ => (code, CommandOutcome::Failed),
@@ -206,7 +230,9 @@ mod tests {
     }
 
     fn block(error: bool, text: &str) -> String {
-        format!(r#"{{"type":"tool_result","tool_use_id":"t","is_error":{error},"content":"{text}"}}"#)
+        format!(
+            r#"{{"type":"tool_result","tool_use_id":"t","is_error":{error},"content":"{text}"}}"#
+        )
     }
 
     #[test]
@@ -218,7 +244,10 @@ mod tests {
         assert_eq!(result(&block(false, ""), r#","toolUseResult":{"error":"no cell"}"#).0, Failed);
         assert_eq!(result(&block(true, "<tool_use_error>no</tool_use_error>"), "").0, Failed);
         assert_eq!(result(&block(true, "The user doesn't want to proceed"), "").0, Denied);
-        assert_eq!(result(&block(true, "x"), r#","toolUseResult":"User rejected tool use""#).0, Denied);
+        assert_eq!(
+            result(&block(true, "x"), r#","toolUseResult":"User rejected tool use""#).0,
+            Denied
+        );
         assert_eq!(result(&block(true, "x"), r#","toolDenialKind":"user-rejected""#).0, Denied);
     }
 

@@ -14,9 +14,7 @@ pub(super) fn from_rows(call: &str, result: Option<&str>, id: Option<&str>) -> E
     let records = result.map(|row| lazy::objects(row).0).unwrap_or_default();
     let results: Vec<ToolResult<'_>> = records.iter().flat_map(ToolResult::all).collect();
     let mut edits: Vec<ToolUse<'_>> = calls.iter().flat_map(ToolUse::all).collect();
-    edits.retain(|call| {
-        matches!(call.deed(), Deed::Edit(_)) && id.is_none_or(|id| call.id == id)
-    });
+    edits.retain(|call| matches!(call.deed(), Deed::Edit(_)) && id.is_none_or(|id| call.id == id));
     let result_of = |call: &ToolUse<'_>| results.iter().find(|result| result.id == call.id);
     let answered = edits.iter().find(|call| result_of(call).is_some()).or(edits.first());
     answered.map_or_else(EditBody::default, |call| body(call, result_of(call)))
@@ -87,7 +85,8 @@ fn replaced(
     details: &Object<'_>,
     created: Option<bool>,
 ) -> EditBody {
-    let original = details.string("originalFile").or_else(|| details.string("originalFileContents"));
+    let original =
+        details.string("originalFile").or_else(|| details.string("originalFileContents"));
     let makes = pairs.first().is_some_and(|(old, _, _)| old.is_empty());
     if makes && original.as_deref().unwrap_or_default().is_empty() {
         let content = apply("", &pairs).unwrap_or_default();
@@ -183,10 +182,9 @@ fn restore_tabs(lines: &mut [PatchLine], new_start: Option<u32>, body: &EditBody
         EditAction::Replace { pairs } => pairs.as_slice(),
         _ => &[],
     };
-    let mut whole = match (&body.after, new_start) {
-        (Some(after), Some(start)) => after.lines().skip((start as usize).saturating_sub(1)),
-        _ => "".lines().skip(0),
-    };
+    let after = body.after.as_deref().filter(|_| new_start.is_some()).unwrap_or_default();
+    let above = new_start.map_or(0, |start| (start as usize).saturating_sub(1));
+    let mut whole = after.lines().skip(above);
     let (mut tabs, mut spaces, mut left) = (false, false, Vec::new());
     for (index, (sign, line)) in lines.iter_mut().enumerate() {
         let numbered = if *sign == '-' { None } else { whole.next() };
@@ -247,7 +245,10 @@ mod tests {
         let body = edit("Edit", &input, "", &details);
         assert_eq!(body.before.as_deref(), Some("a\n\ta\n"));
         assert_eq!(body.after.as_deref(), Some("b\n\tb\n"));
-        assert_eq!(body.action, EditAction::Replace { pairs: vec![("a".into(), "b".into(), true)] });
+        assert_eq!(
+            body.action,
+            EditAction::Replace { pairs: vec![("a".into(), "b".into(), true)] }
+        );
         let elsewhere = json!({"oldString": "z", "newString": "b", "originalFile": "a\n"});
         let body = edit("Edit", &input, "", &elsewhere);
         assert_eq!((body.before, body.after), (None, None));
@@ -255,12 +256,14 @@ mod tests {
 
     #[test]
     fn several_replacements_are_applied_in_order() {
-        let edits = json!([{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]);
+        let edits =
+            json!([{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]);
         let details = json!({"edits": edits, "originalFileContents": "a a\n"});
         let body = edit("MultiEdit", &json!({"file_path": "/a", "edits": edits}), "", &details);
         assert_eq!(body.after.as_deref(), Some("c a\n"));
         let made = json!([{"old_string": "", "new_string": "a\n"}, {"old_string": "a", "new_string": "b"}]);
-        let body = edit("MultiEdit", &json!({"edits": made}), "", &json!({"originalFileContents": ""}));
+        let body =
+            edit("MultiEdit", &json!({"edits": made}), "", &json!({"originalFileContents": ""}));
         assert_eq!(body.action, EditAction::Write { content: "b\n".into(), created: None });
     }
 

@@ -23,10 +23,55 @@ pub(super) fn whole_file<'a>(record: &Object<'a>) -> Option<(String, Json<'a>)> 
     Some((file.string("filePath")?, file.get("content")?))
 }
 
+/// Paths and texts.
+pub(super) type Texts = Vec<(String, KnownTextSource)>;
+
+/// The client's own backups of files, as a log tells of them.
+#[derive(Default)]
+pub(super) struct History {
+    backups: Option<PathBuf>,
+    /// Backups of a prompt that has not come yet.
+    held: Option<(String, Texts)>,
+}
+
+impl History {
+    /// The file history of the log at this path.
+    pub(super) fn new(log: Option<&Path>) -> Self {
+        Self { backups: log.and_then(backup_directory), held: None }
+    }
+
+    /// The prompt before which a file-history record's backups were made, and the backups.
+    pub(super) fn backups(
+        &self,
+        record: &Object<'_>,
+        cwd: Option<&str>,
+    ) -> Option<(String, Texts)> {
+        let backup = |path: &str, of: &Object<'_>| backup(path, of, cwd, self.backups.as_deref());
+        if let Some(path) = record.text("trackingPath") {
+            let text = backup(&path, &record.object("backup"));
+            return Some((record.string("snapshotMessageId")?, text.into_iter().collect()));
+        }
+        let snapshot = record.object("snapshot");
+        let files = snapshot.object("trackedFileBackups");
+        let texts = files.members().filter_map(|(path, of)| backup(path, &of.object())).collect();
+        Some((snapshot.string("messageId").or_else(|| record.string("messageId"))?, texts))
+    }
+
+    /// Keeps backups until their prompt comes.
+    pub(super) fn hold(&mut self, prompt: String, texts: Texts) {
+        self.held = Some((prompt, texts));
+    }
+
+    /// The backups that were held for this prompt.
+    pub(super) fn held_for(&mut self, prompt: &str) -> Texts {
+        self.held.take_if(|(held, _)| held == prompt).map(|(_, texts)| texts).unwrap_or_default()
+    }
+}
+
 /// Where the client keeps the backups of the session whose log lies at `log`:
 /// `<home>/file-history/<session>`, for a log at `<home>/projects/<project>/<session>.jsonl`; or
 /// beside a log that was taken elsewhere.
-pub(super) fn backup_directory(log: &Path) -> Option<PathBuf> {
+fn backup_directory(log: &Path) -> Option<PathBuf> {
     let (folder, session) = (log.parent()?, log.file_stem()?);
     let homes = [folder.parent().and_then(Path::parent), Some(folder)];
     let homes = homes.into_iter().flatten();
@@ -34,7 +79,7 @@ pub(super) fn backup_directory(log: &Path) -> Option<PathBuf> {
 }
 
 /// A file as it was when the client began to follow it in a turn.
-pub(super) fn backup(
+fn backup(
     path: &str,
     backup: &Object<'_>,
     cwd: Option<&str>,
@@ -68,7 +113,8 @@ mod tests {
 
     #[test]
     fn only_a_whole_read_is_a_known_text() {
-        let whole = r#"{"filePath":"/a","content":"x\n","numLines":2,"startLine":1,"totalLines":2}"#;
+        let whole =
+            r#"{"filePath":"/a","content":"x\n","numLines":2,"startLine":1,"totalLines":2}"#;
         assert_eq!(read(whole), Some(("/a".into(), "x\n".into())));
         assert_eq!(read(&whole.replace(r#""totalLines":2"#, r#""totalLines":3"#)), None);
         assert_eq!(read(&whole.replace(r#""startLine":1"#, r#""startLine":2"#)), None);

@@ -4,6 +4,7 @@ mod calls;
 mod discover;
 mod edits;
 mod history;
+mod info;
 mod prompts;
 mod reader;
 

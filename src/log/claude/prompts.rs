@@ -37,12 +37,9 @@ const BESIDE: &[&str] = &["<ide_", "<system-reminder>"];
 pub(super) fn spoken(record: &Object<'_>) -> Option<Spoken> {
     let content = record.object("message").get("content")?;
     let texts = texts(content)?;
-    let own: Vec<&String> =
-        texts.iter().filter(|t| !BESIDE.iter().any(|mark| t.starts_with(mark))).collect();
-    let text = match own.is_empty() {
-        true => texts.join("\n"),
-        false => own.into_iter().map(String::as_str).collect::<Vec<_>>().join("\n"),
-    };
+    let is_own = |text: &&str| !BESIDE.iter().any(|mark| text.starts_with(mark));
+    let own: Vec<&str> = texts.iter().map(String::as_str).filter(is_own).collect();
+    let text = if own.is_empty() { texts.join("\n") } else { own.join("\n") };
     Some(meaning(record, text))
 }
 
@@ -140,7 +137,10 @@ mod tests {
     fn blocks_are_joined_and_results_are_not_spoken() {
         let blocks = r#"{"message":{"content":[{"type":"text","text":"<ide_opened_file>x</ide_opened_file>"},{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}}"#;
         assert_eq!(of(blocks), Some(Spoken::Prompt("a\nb".into())));
-        assert_eq!(of(r#"{"message":{"content":[{"type":"image"}]}}"#), Some(Spoken::Prompt(String::new())));
+        assert_eq!(
+            of(r#"{"message":{"content":[{"type":"image"}]}}"#),
+            Some(Spoken::Prompt(String::new()))
+        );
         assert_eq!(of(r#"{"message":{"content":[{"type":"tool_result"}]}}"#), None);
         assert_eq!(of(r#"{"message":{"content":["x",1,null]}}"#), None);
         assert_eq!(of(r#"{"message":"error"}"#), None);

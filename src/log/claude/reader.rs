@@ -2,10 +2,11 @@
 
 use super::calls::{Deed, ToolResult, ToolUse};
 use super::edits;
-use super::history;
+use super::history::{self, History, Texts};
+use super::info::Info;
 use super::prompts::{Spoken, spoken};
 use crate::log::branches::{Branches, ROOT};
-use crate::log::lazy::{self, Object};
+use crate::log::lazy::{self, Json, Object};
 use crate::log::timestamp::millis;
 use crate::log::{LogReader, Output};
 use crate::session::event::{
@@ -13,7 +14,7 @@ use crate::session::event::{
 };
 use crate::session::{CommandOutcome, Damage, TurnState};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads one log.
@@ -23,16 +24,12 @@ pub(super) struct Reader {
     calls: HashMap<String, Call>,
     /// What may turn out to be a prompt, if the model answers it.
     maybe: Option<Maybe>,
-    /// Backups told for a prompt that has not come yet.
-    held: Option<(String, Vec<(String, KnownTextSource)>)>,
-    /// Titles by the last record of the conversation that they are of.
-    titles: HashMap<String, String>,
-    backups: Option<PathBuf>,
-    cwd: Option<String>,
-    /// A sub-agent's own log: what is a side chain elsewhere is the conversation here.
-    is_subagent: Option<bool>,
-    /// The records hang together, so that a prompt without a parent is a conversation begun anew.
+    history: History,
+    info: Info,
+    /// Records name their parents, so that a prompt without one is a conversation begun anew.
     chained: bool,
+    /// An id stood twice: ids tell nothing here.
+    ids_repeat: bool,
 }
 
 /// A call that waits for its result.
@@ -92,12 +89,10 @@ impl Reader {
             branches: Branches::default(),
             calls: HashMap::new(),
             maybe: None,
-            held: None,
-            titles: HashMap::new(),
-            backups: path.and_then(history::backup_directory),
-            cwd: None,
-            is_subagent: None,
+            history: History::new(path),
+            info: Info::default(),
             chained: false,
+            ids_repeat: false,
         }
     }
 
@@ -106,7 +101,9 @@ impl Reader {
         match &*kind {
             "file-history-snapshot" | "file-history-delta" => self.file_history(record, out),
             "last-prompt" => self.last_prompt(record, out),
-            "summary" | "custom-title" | "ai-title" => self.title(&kind, record, out),
+            "summary" | "custom-title" | "ai-title" => {
+                self.info.title(&kind, record, &mut self.branches, out);
+            }
             "result" if record.has("session_id") => self.stream_result(record, out),
             "user" | "assistant" | "system" | "attachment" => {
                 self.entry(place, row, &kind, record, out);
@@ -130,8 +127,8 @@ impl Reader {
         if self.branches.is_copy(&uuid, at) {
             return;
         }
-        self.header(record, at, out);
-        let side = self.is_side(record);
+        let side = self.info.is_side(record);
+        self.info.header(record, at, &mut self.branches, out);
         let turn = self.parent_turn(record, side);
         let mut here = Here { place, turn, at, side };
         match kind {
@@ -141,61 +138,9 @@ impl Reader {
             "attachment" => self.known_text(&here, record, out),
             _ => {}
         }
+        self.ids_repeat |= self.branches.turn_of(&uuid).is_some();
         self.branches.note(&uuid, at, here.turn);
-        if let Some(title) = self.titles.remove(&uuid) {
-            self.branches.tell_header(|header| header.title = Some(title), out);
-        }
-    }
-
-    fn header(&mut self, record: &Object<'_>, at: Option<i64>, out: &mut Output) {
-        let session = || record.string("sessionId").or_else(|| record.string("session_id"));
-        if self.cwd.is_none() {
-            self.cwd = record.string("cwd");
-        }
-        let (cwd, is_subagent) = (self.cwd.clone(), self.is_subagent == Some(true));
-        self.branches.tell_header(
-            |header| {
-                header.cwd = header.cwd.take().or(cwd);
-                header.created_at = header.created_at.or(at);
-                if header.id.is_none() {
-                    header.id = session();
-                }
-                if header.agent_version.is_none() {
-                    header.agent_version =
-                        record.string("version").or_else(|| record.string("claude_code_version"));
-                }
-                if is_subagent && header.is_subagent.is_none() {
-                    header.is_subagent = Some(true);
-                    header.parent = header.id.take();
-                    header.id = record.string("agentId");
-                }
-            },
-            out,
-        );
-    }
-
-    fn title(&mut self, kind: &str, record: &Object<'_>, out: &mut Output) {
-        let key = match kind {
-            "custom-title" => "customTitle",
-            "ai-title" => "aiTitle",
-            _ => "summary",
-        };
-        let Some(title) = record.string(key) else { return };
-        match record.string("leafUuid") {
-            // A summary may be of another session: it counts once its record stands here.
-            Some(leaf) if self.branches.turn_of(&leaf).is_none() => {
-                self.titles.insert(leaf, title);
-            }
-            _ => self.branches.tell_header(|header| header.title = Some(title), out),
-        }
-    }
-
-    /// Whether a record is of a sub-agent within the conversation.
-    fn is_side(&mut self, record: &Object<'_>) -> bool {
-        let side = record.flag("isSidechain")
-            || record.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null());
-        let own_log = side && record.has("agentId");
-        side && !*self.is_subagent.get_or_insert(own_log)
+        self.info.noted(&uuid, &mut self.branches, out);
     }
 
     /// The turn that a record belongs to by its parent.
@@ -246,14 +191,12 @@ impl Reader {
         record: &Object<'_>,
         out: &mut Output,
     ) {
-        let no_parent = record.get("parentUuid").is_some_and(|parent| parent.is_null());
-        let parent = if no_parent && self.chained { ROOT } else { here.turn };
+        let no_parent = record.get("parentUuid").is_some_and(Json::is_null);
+        let parent = if no_parent && self.chained && !self.ids_repeat { ROOT } else { here.turn };
         self.maybe = None;
         self.begin(here, parent, text, out);
-        match self.held.take() {
-            Some((prompt, texts)) if prompt == uuid => self.tell_texts(here.turn, texts, out),
-            other => self.held = other,
-        }
+        let texts = self.history.held_for(uuid);
+        self.tell_texts(here.turn, texts, out);
     }
 
     /// Begins a turn and makes it the current one.
@@ -281,19 +224,10 @@ impl Reader {
                 let ran = Command { turn, call_id: call_id.clone(), command, is_shell: true };
                 self.branches.tell(here.turn, LogEvent::Command(ran), out);
                 let (result, output) = (None, None);
-                let settled = LogEvent::CommandSettled {
-                    turn,
-                    call_id,
-                    exit_code,
-                    outcome,
-                    result,
-                    output,
-                };
+                let settled =
+                    LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output };
                 self.branches.tell(here.turn, settled, out);
             }
-        } else if here.turn == ROOT {
-            // The log lacks its first rows, or its format logs no prompt.
-            self.begin(here, ROOT, String::new(), out);
         } else if !self.branches.is_live(here.turn) {
             self.branches.make_live(here.turn, out);
         }
@@ -307,11 +241,18 @@ impl Reader {
             }
             return;
         }
-        if !here.side || here.turn == ROOT {
+        let uses = ToolUse::all(record);
+        if !here.side {
             self.answered(here, out);
         }
-        let uses = ToolUse::all(record);
         let edits = uses.iter().filter(|call| matches!(call.deed(), Deed::Edit(_))).count();
+        if here.turn == ROOT {
+            if edits == 0 {
+                return;
+            }
+            // The log lacks the prompt, but the change is there.
+            self.begin(here, ROOT, String::new(), out);
+        }
         for call in uses {
             self.call(here, (edits > 1).then_some(row), call, out);
         }
@@ -381,8 +322,16 @@ impl Reader {
         let place = Some(here.place);
         let event = match call.kind {
             CallKind::Edit { row: call_row } => {
-                let body = call_row.map(|call_row| Arc::new(edits::from_rows(&call_row, Some(row), Some(&result.id))));
-                LogEvent::EditSettled { turn, call_id, outcome: result.outcome(), result: place, body }
+                let body = call_row.map(|call_row| {
+                    Arc::new(edits::from_rows(&call_row, Some(row), Some(&result.id)))
+                });
+                LogEvent::EditSettled {
+                    turn,
+                    call_id,
+                    outcome: result.outcome(),
+                    result: place,
+                    body,
+                }
             }
             CallKind::Command => {
                 let (exit_code, outcome) = result.command();
@@ -433,47 +382,30 @@ impl Reader {
         }
     }
 
-    /// Backups of files as they were before a turn. Those that come later in the turn, when its
-    /// first edit of a file is near, are known texts only while the file is not yet edited.
     fn file_history(&mut self, record: &Object<'_>, out: &mut Output) {
-        let (cwd, backups) = (self.cwd.clone(), self.backups.clone());
-        let backup = |path: &str, of: &Object<'_>| {
-            history::backup(path, of, cwd.as_deref(), backups.as_deref())
+        let Some((prompt, texts)) = self.history.backups(record, self.info.cwd()) else {
+            return;
         };
-        let snapshot = record.object("snapshot");
-        let (prompt, texts) = if let Some(path) = record.text("trackingPath") {
-            let text = backup(&path, &record.object("backup"));
-            (record.string("snapshotMessageId"), text.into_iter().collect::<Vec<_>>())
-        } else {
-            let files = snapshot.object("trackedFileBackups");
-            let texts = files.members().filter_map(|(path, of)| backup(path, &of.object()));
-            let prompt = snapshot.string("messageId").or_else(|| record.string("messageId"));
-            (prompt, texts.collect())
-        };
-        let Some(prompt) = prompt else { return };
         match self.branches.turn_of(&prompt) {
             Some(turn) if turn != ROOT => self.tell_texts(turn, texts, out),
-            _ => self.held = Some((prompt, texts)),
+            _ => self.history.hold(prompt, texts),
         }
     }
 
-    /// Tells known texts, but none twice, and no backup of a file that the turn has edited.
-    fn tell_texts(
-        &mut self,
-        turn: usize,
-        texts: Vec<(String, KnownTextSource)>,
-        out: &mut Output,
-    ) {
+    /// Tells known texts. A backup is of a file as it was before the turn: it is told once, and
+    /// not when the turn has edited the file already.
+    fn tell_texts(&mut self, turn: usize, texts: Texts, out: &mut Output) {
         for (path, text) in texts {
-            let late = !matches!(text, KnownTextSource::InLog(_))
-                && self.branches.events(turn).iter().any(|event| match event {
-                    LogEvent::Edit(edit) => edit.path == path && !self.calls.contains_key(&edit.call_id),
-                    LogEvent::KnownText(known) => known.path == path,
-                    _ => false,
-                });
-            if !late {
-                let turn_number = self.branches.number(turn);
-                let known = KnownText { turn: turn_number, path, text };
+            let is_read = matches!(text, KnownTextSource::InLog(_));
+            let told = |event: &LogEvent| match event {
+                LogEvent::Edit(edit) => {
+                    edit.path == path && !self.calls.contains_key(&edit.call_id)
+                }
+                LogEvent::KnownText(known) => known.path == path,
+                _ => false,
+            };
+            if is_read || !self.branches.events(turn).iter().any(told) {
+                let known = KnownText { turn: self.branches.number(turn), path, text };
                 self.branches.tell(turn, LogEvent::KnownText(known), out);
             }
         }
