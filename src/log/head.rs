@@ -8,6 +8,9 @@ use std::time::SystemTime;
 /// How much of a log is looked at, in bytes.
 const LIMIT: u64 = 256 * 1024;
 
+/// How large a log that is one document may be to be looked at, in bytes.
+const DOCUMENT: u64 = 4 * 1024 * 1024;
+
 /// A prompt as a title: its first line, at most this many characters.
 const TITLE: usize = 120;
 
@@ -17,6 +20,16 @@ pub(super) fn rows(path: &Path) -> impl Iterator<Item = String> {
     file.into_iter().flat_map(|file| file.split(b'\n').map_while(Result::ok)).map(|row| {
         String::from_utf8(row).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into())
     })
+}
+
+/// The text of a file, up to a size at which a whole document is still quick to read.
+pub(super) fn text(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map(|file| file.take(DOCUMENT));
+    if file.and_then(|mut file| file.read_to_end(&mut bytes)).is_err() {
+        bytes.clear();
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The entries of a directory; none where it cannot be read.

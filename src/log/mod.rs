@@ -2,8 +2,10 @@
 
 mod branches;
 mod claude;
+mod gemini;
 mod head;
 pub(crate) mod lazy;
+mod pi;
 pub(crate) mod timestamp;
 
 use crate::session::Damage;
@@ -121,4 +123,4 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[&claude::Claude];
+pub const FORMATS: &[&dyn LogFormat] = &[&pi::Pi, &gemini::Gemini, &claude::Claude];

@@ -1,0 +1,265 @@
+//! pi's entries, one after the other → events of the live branch. The last entry is the live leaf.
+
+use super::calls::{self, Call, ToolResult};
+use crate::log::branches::{Branches, ROOT};
+use crate::log::lazy::{self, Json, Object};
+use crate::log::timestamp::millis;
+use crate::log::{LogReader, Output};
+use crate::session::event::{
+    Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place,
+};
+use crate::session::{CommandOutcome, Damage, TurnState};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Reads one log.
+#[derive(Default)]
+pub(super) struct Reader {
+    branches: Branches,
+    /// Calls without a result, by id.
+    calls: HashMap<String, Waiting>,
+}
+
+/// A call that waits for its result.
+struct Waiting {
+    turn: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    Edit {
+        /// The row of the call, where it must be kept: it holds the calls of several edits.
+        row: Option<String>,
+    },
+    Command,
+    Read(Option<String>),
+    Present(Vec<(String, Option<String>)>),
+}
+
+impl LogReader for Reader {
+    fn line(&mut self, place: Place, line: &[u8], out: &mut Output) {
+        // Half of a message while it comes: by far the most rows of the `--mode json` output.
+        let partial = [&br#"{"type":"message_update""#[..], br#"{"type": "message_update""#];
+        if line.trim_ascii().is_empty() || partial.iter().any(|start| line.starts_with(start)) {
+            return;
+        }
+        let row = String::from_utf8_lossy(line);
+        let (entries, cause) = lazy::objects(&row);
+        if let Some(message) = cause {
+            let (line, offset) = (Some(place.line), Some(place.offset));
+            out.damages.push(Damage { line, offset, message });
+        }
+        for entry in entries {
+            self.entry(place, &row, &entry, out);
+        }
+    }
+}
+
+impl Reader {
+    fn entry(&mut self, place: Place, row: &str, entry: &Object<'_>, out: &mut Output) {
+        let kind = entry.text("type").unwrap_or_default();
+        if kind == "session" {
+            self.header(entry, out);
+            return;
+        }
+        let at = entry.get("timestamp").and_then(millis);
+        let at = at.or_else(|| entry.object("message").get("timestamp").and_then(millis));
+        let parent = entry.text("parentId").and_then(|parent| self.branches.turn_of(&parent));
+        let first = entry.get("parentId").is_some_and(Json::is_null) && entry.has("id");
+        let mut turn = parent.unwrap_or(if first { ROOT } else { self.branches.live() });
+        if !matches!(&*kind, "message" | "message_end")
+            || !entry.object("message").is("role", "user")
+        {
+            self.branches.make_live(turn, out);
+        }
+        match &*kind {
+            "message" | "message_end" => self.message(&mut turn, at, place, row, entry, out),
+            "session_info" => {
+                let name = entry.string("name");
+                self.branches
+                    .tell_header(|header| header.title = name.or(header.title.take()), out);
+            }
+            _ => {}
+        }
+        if let Some(id) = entry.text("id") {
+            self.branches.note(&id, at, turn);
+        }
+    }
+
+    fn header(&mut self, entry: &Object<'_>, out: &mut Output) {
+        self.branches.tell_header(
+            |header| {
+                header.id = entry.string("id").or(header.id.take());
+                header.cwd = entry.string("cwd").or(header.cwd.take());
+                header.created_at = entry.get("timestamp").and_then(millis).or(header.created_at);
+                header.parent = entry
+                    .string("parentSession")
+                    .or_else(|| entry.string("branchedFrom"))
+                    .or(header.parent.take());
+            },
+            out,
+        );
+    }
+
+    fn message(
+        &mut self,
+        turn: &mut usize,
+        at: Option<i64>,
+        place: Place,
+        row: &str,
+        entry: &Object<'_>,
+        out: &mut Output,
+    ) {
+        let message = entry.object("message");
+        match message.text("role").as_deref() {
+            Some("user") => {
+                *turn = self.branches.start(*turn, at, out);
+                let (number, text) = (self.branches.number(*turn), prompt(&message));
+                self.branches.tell(*turn, LogEvent::Prompt { turn: number, text }, out);
+            }
+            Some("assistant") => self.assistant(turn, at, place, row, entry, out),
+            Some("toolResult") => {
+                if let Some(result) = calls::result(entry) {
+                    self.settle(at, place, row, &result, out);
+                }
+            }
+            Some("bashExecution") => self.persons_command(*turn, place, entry, &message, out),
+            _ => {}
+        }
+    }
+
+    fn assistant(
+        &mut self,
+        turn: &mut usize,
+        at: Option<i64>,
+        place: Place,
+        row: &str,
+        entry: &Object<'_>,
+        out: &mut Output,
+    ) {
+        let calls = Call::all(entry);
+        if *turn == ROOT && !calls.is_empty() {
+            // The log lacks its first rows.
+            *turn = self.branches.start(ROOT, at, out);
+        }
+        let edits = calls.iter().filter(|call| call.edits().is_some()).count();
+        for call in calls {
+            self.call(*turn, place, (edits > 1).then_some(row), call, out);
+        }
+        let state = match entry.object("message").text("stopReason").as_deref() {
+            Some("stop") => TurnState::Completed,
+            Some("aborted") => TurnState::Interrupted,
+            Some("error" | "length") => TurnState::Failed,
+            _ => return,
+        };
+        self.branches.end(*turn, at, state, out);
+    }
+
+    fn call(
+        &mut self,
+        turn: usize,
+        place: Place,
+        row: Option<&str>,
+        call: Call<'_>,
+        out: &mut Output,
+    ) {
+        let number = self.branches.number(turn);
+        let call_id = call.id.clone();
+        let kind = if let Some(path) = call.edits() {
+            let body = match row {
+                Some(_) => EditSource::Kept(Arc::new(call.body(None))),
+                None => EditSource::InLog { call: place, result: None },
+            };
+            let outcome = EditOutcome::Pending;
+            let edit = Edit { turn: number, call_id, tool: call.name, path, outcome, body };
+            self.branches.tell(turn, LogEvent::Edit(edit), out);
+            Kind::Edit { row: row.map(str::to_owned) }
+        } else if let Some(files) = call.presents() {
+            Kind::Present(files)
+        } else if call.looks() {
+            Kind::Read(call.reads_whole())
+        } else {
+            let shell = call.shell();
+            let is_shell = shell.is_some();
+            let command = shell.unwrap_or(call.name);
+            let command = Command { turn: number, call_id, command, is_shell };
+            self.branches.tell(turn, LogEvent::Command(command), out);
+            Kind::Command
+        };
+        self.calls.insert(call.id, Waiting { turn, kind });
+    }
+
+    /// A result came. It belongs to the turn of its call.
+    fn settle(
+        &mut self,
+        at: Option<i64>,
+        place: Place,
+        row: &str,
+        result: &ToolResult<'_>,
+        out: &mut Output,
+    ) {
+        let Some(waiting) = self.calls.remove(&result.id) else { return };
+        let (turn, call_id) = (self.branches.number(waiting.turn), result.id.clone());
+        let event = match waiting.kind {
+            Kind::Edit { row: call } => {
+                let body = call.map(|call| Arc::new(calls::body_from_rows(&call, Some(row))));
+                let (outcome, result) = (result.outcome(), Some(place));
+                LogEvent::EditSettled { turn, call_id, outcome, result, body }
+            }
+            Kind::Command => {
+                let (exit_code, outcome) = result.command();
+                let (result, output) = (Some(place), None);
+                LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output }
+            }
+            Kind::Read(Some(path)) if result.is_whole_text() => {
+                LogEvent::KnownText(KnownText { turn, path, text: KnownTextSource::InLog(place) })
+            }
+            Kind::Present(files) if result.outcome() == EditOutcome::Applied => {
+                LogEvent::Presented { turn, call_id, at, files }
+            }
+            Kind::Read(_) | Kind::Present(_) => LogEvent::ToolSettled { turn },
+        };
+        self.branches.tell(waiting.turn, event, out);
+    }
+
+    /// A shell command that the person ran between prompts.
+    fn persons_command(
+        &mut self,
+        turn: usize,
+        place: Place,
+        entry: &Object<'_>,
+        message: &Object<'_>,
+        out: &mut Output,
+    ) {
+        let Some(command) = message.string("command").filter(|_| turn != ROOT) else { return };
+        let call_id = entry.string("id").unwrap_or_else(|| format!("line {}", place.line));
+        let number = self.branches.number(turn);
+        let exit_code = message.number("exitCode").and_then(|code| i32::try_from(code).ok());
+        let outcome = match exit_code {
+            _ if message.flag("cancelled") => CommandOutcome::Unknown,
+            Some(0) => CommandOutcome::Passed,
+            Some(_) => CommandOutcome::Failed,
+            None => CommandOutcome::Unknown,
+        };
+        let ran = Command { turn: number, call_id: call_id.clone(), command, is_shell: true };
+        self.branches.tell(turn, LogEvent::Command(ran), out);
+        let settled = LogEvent::CommandSettled {
+            turn: number,
+            call_id,
+            exit_code,
+            outcome,
+            result: Some(place),
+            output: None,
+        };
+        self.branches.tell(turn, settled, out);
+    }
+}
+
+/// The text of a person's message.
+pub(super) fn prompt(message: &Object<'_>) -> String {
+    message.string("content").unwrap_or_else(|| {
+        let blocks = message.items("content").into_iter().map(Json::object);
+        let texts = blocks.filter(|block| block.is("type", "text"));
+        texts.filter_map(|block| block.string("text")).collect::<Vec<_>>().join("\n")
+    })
+}
