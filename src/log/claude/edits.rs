@@ -262,8 +262,12 @@ mod tests {
         let body = edit("MultiEdit", &json!({"file_path": "/a", "edits": edits}), "", &details);
         assert_eq!(body.after.as_deref(), Some("c a\n"));
         let made = json!([{"old_string": "", "new_string": "a\n"}, {"old_string": "a", "new_string": "b"}]);
-        let body =
-            edit("MultiEdit", &json!({"edits": made}), "", &json!({"originalFileContents": ""}));
+        let body = edit(
+            "MultiEdit",
+            &json!({"file_path": "/a", "edits": made}),
+            "",
+            &json!({"originalFileContents": ""}),
+        );
         assert_eq!(body.action, EditAction::Write { content: "b\n".into(), created: None });
     }
 

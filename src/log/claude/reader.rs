@@ -393,18 +393,19 @@ impl Reader {
     }
 
     /// Tells known texts. A backup is of a file as it was before the turn: it is told once, and
-    /// not when the turn has edited the file already.
+    /// not when the turn has edited the file already. It is told beside a read of the file, as it
+    /// is exact in line ends where the read is not.
     fn tell_texts(&mut self, turn: usize, texts: Texts, out: &mut Output) {
+        let is_read = |text: &KnownTextSource| matches!(text, KnownTextSource::InLog(_));
         for (path, text) in texts {
-            let is_read = matches!(text, KnownTextSource::InLog(_));
             let told = |event: &LogEvent| match event {
                 LogEvent::Edit(edit) => {
                     edit.path == path && !self.calls.contains_key(&edit.call_id)
                 }
-                LogEvent::KnownText(known) => known.path == path,
+                LogEvent::KnownText(known) => known.path == path && !is_read(&known.text),
                 _ => false,
             };
-            if is_read || !self.branches.events(turn).iter().any(told) {
+            if is_read(&text) || !self.branches.events(turn).iter().any(told) {
                 let known = KnownText { turn: self.branches.number(turn), path, text };
                 self.branches.tell(turn, LogEvent::KnownText(known), out);
             }
