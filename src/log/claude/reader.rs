@@ -412,3 +412,345 @@ impl Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::transcript::Transcript;
+    use serde_json::{Value, json};
+
+    /// A log in the making: each row hangs on the one before, unless it says otherwise.
+    #[derive(Default)]
+    struct Log {
+        rows: Vec<String>,
+        last: Option<String>,
+    }
+
+    impl Log {
+        fn row(&mut self, kind: &str, uuid: &str, more: &Value) -> &mut Self {
+            let at = format!("2026-12-01T00:00:{:02}.000Z", self.rows.len());
+            let mut row = json!({"type": kind, "uuid": uuid, "parentUuid": self.last,
+                "sessionId": "s", "cwd": "/w", "timestamp": at});
+            for (key, value) in more.as_object().unwrap() {
+                row[key] = value.clone();
+            }
+            self.last = Some(uuid.to_owned());
+            self.rows.push(row.to_string());
+            self
+        }
+
+        fn user(&mut self, uuid: &str, text: &str) -> &mut Self {
+            self.row("user", uuid, &json!({"message": {"content": text}}))
+        }
+
+        /// A prompt that hangs on an earlier row.
+        fn again(&mut self, uuid: &str, parent: Option<&str>, text: &str) -> &mut Self {
+            let more = json!({"message": {"content": text}, "parentUuid": parent});
+            self.row("user", uuid, &more)
+        }
+
+        fn says(&mut self, uuid: &str, stop: &str) -> &mut Self {
+            let content = json!([{"type": "text", "text": "."}]);
+            self.row(
+                "assistant",
+                uuid,
+                &json!({"message": {"content": content, "stop_reason": stop}}),
+            )
+        }
+
+        fn calls(&mut self, uuid: &str, name: &str, input: &Value) -> &mut Self {
+            let call = json!([{"type": "tool_use", "id": uuid, "name": name, "input": input}]);
+            self.row(
+                "assistant",
+                uuid,
+                &json!({"message": {"content": call, "stop_reason": "tool_use"}}),
+            )
+        }
+
+        fn writes(&mut self, uuid: &str, path: &str) -> &mut Self {
+            self.calls(uuid, "Write", &json!({"file_path": path, "content": "x\n"}))
+        }
+
+        fn result(&mut self, call: &str, error: bool, text: &str) -> &mut Self {
+            let result = json!([{"type": "tool_result", "tool_use_id": call, "is_error": error, "content": text}]);
+            self.row("user", &format!("r-{call}"), &json!({"message": {"content": result}}))
+        }
+
+        fn plain(&mut self, row: &str) -> &mut Self {
+            self.rows.push(row.to_owned());
+            self
+        }
+
+        fn out(&self) -> Output {
+            let (mut reader, mut out) = (Reader::new(None), Output::default());
+            for (index, row) in self.rows.iter().enumerate() {
+                let place = Place { line: index as u64 + 1, ..Place::default() };
+                reader.line(place, row.as_bytes(), &mut out);
+            }
+            out
+        }
+
+        fn transcript(&self) -> Transcript {
+            let mut transcript = Transcript::default();
+            self.out().events.into_iter().for_each(|event| transcript.apply(event));
+            transcript
+        }
+
+        /// Each turn as `prompt state: files that were changed`.
+        fn turns(&self) -> Vec<String> {
+            let turns = self.transcript().turns.into_iter();
+            turns
+                .map(|turn| {
+                    let files: Vec<_> = turn.applied_edits().map(|e| e.path.as_str()).collect();
+                    format!("{} {:?}: {}", turn.prompt, turn.state, files.join(" "))
+                })
+                .collect()
+        }
+    }
+
+    #[test]
+    fn a_turn_ends_by_itself_or_by_the_next_prompt() {
+        let mut log = Log::default();
+        log.user("1", "one").writes("a", "/w/a").result("a", false, "ok").says("2", "end_turn");
+        log.user("3", "two").says("4", "max_tokens");
+        log.user("5", "three").writes("b", "/w/b").result("b", true, "no");
+        log.user("6", "four").writes("c", "/w/c");
+        assert_eq!(
+            log.turns(),
+            ["one Completed: /w/a", "two Failed: ", "three Completed: ", "four Open: "]
+        );
+        log.user("7", "five").row("system", "8", &json!({"subtype": "turn_duration"}));
+        let turns = log.turns();
+        assert_eq!(turns[3..], ["four Interrupted: ", "five Completed: "]);
+        assert_eq!(
+            log.transcript().turns[0].ended_at,
+            log.transcript().turns[0].started_at.map(|t| t + 3000)
+        );
+    }
+
+    #[test]
+    fn an_interrupted_turn_stays_so() {
+        let mut log = Log::default();
+        log.user("1", "one").writes("a", "/w/a").result(
+            "a",
+            true,
+            "The user doesn't want to proceed",
+        );
+        log.user("2", "[Request interrupted by user for tool use]");
+        log.row("system", "3", &json!({"subtype": "turn_duration"})).user("4", "two");
+        assert_eq!(log.turns(), ["one Interrupted: ", "two Open: "]);
+        assert_eq!(log.transcript().turns[0].edits[0].outcome, EditOutcome::Denied);
+    }
+
+    #[test]
+    fn a_rewind_leaves_a_branch_and_its_turns() {
+        let mut log = Log::default();
+        log.user("1", "one").writes("a", "/w/a").result("a", false, "ok").says("2", "end_turn");
+        log.user("3", "two").writes("b", "/w/b").result("b", false, "ok").says("4", "end_turn");
+        log.again("5", Some("2"), "other").writes("c", "/w/c").result("c", false, "ok");
+        assert_eq!(log.turns(), ["one Completed: /w/a", "other Open: /w/c"]);
+        assert_eq!(log.out().events.iter().filter(|e| **e == LogEvent::Reset).count(), 1);
+        assert_eq!(log.transcript().header.id.as_deref(), Some("s"));
+        // The client goes back to the first branch.
+        log.plain(r#"{"type":"last-prompt","leafUuid":"4"}"#);
+        assert_eq!(log.turns(), ["one Completed: /w/a", "two Completed: /w/b"]);
+        // An old leaf of the live branch is no other branch.
+        log.plain(r#"{"type":"last-prompt","leafUuid":"2"}"#);
+        assert_eq!(log.turns().len(), 2);
+        log.again("6", None, "from the start");
+        assert_eq!(log.turns(), ["from the start Open: "]);
+    }
+
+    #[test]
+    fn rows_without_parents_follow_each_other() {
+        let mut log = Log::default();
+        for (uuid, text) in [("1", "one"), ("2", "two")] {
+            let row = json!({"type": "user", "uuid": uuid, "parentUuid": null, "message": {"content": text}});
+            log.plain(&row.to_string());
+        }
+        assert_eq!(log.turns().len(), 2);
+    }
+
+    #[test]
+    fn results_of_parallel_calls_hang_aside_and_count() {
+        let mut log = Log::default();
+        log.user("1", "one").writes("a", "/w/a").writes("b", "/w/b").result("b", false, "ok");
+        log.last = Some("a".into());
+        log.result("a", false, "ok").says("2", "end_turn");
+        assert_eq!(log.turns(), ["one Completed: /w/a /w/b"]);
+        assert!(!log.out().events.contains(&LogEvent::Reset));
+    }
+
+    #[test]
+    fn compaction_goes_on_where_it_was() {
+        let mut log = Log::default();
+        log.user("1", "one").says("2", "end_turn");
+        let boundary =
+            json!({"subtype": "compact_boundary", "parentUuid": null, "logicalParentUuid": "2"});
+        log.row("system", "3", &boundary);
+        log.row("user", "4", &json!({"isCompactSummary": true, "message": {"content": "So far"}}));
+        log.user("5", "<command-name>/compact</command-name>");
+        log.user("6", "<local-command-stdout>Compacted</local-command-stdout>");
+        log.says("7", "end_turn").user("8", "two");
+        assert_eq!(log.turns(), ["one Completed: ", "two Open: "]);
+    }
+
+    #[test]
+    fn commands_are_prompts_once_the_model_answers_them() {
+        let mut log = Log::default();
+        log.user("1", "one").says("2", "end_turn").user("3", "<command-name>/model</command-name>");
+        assert_eq!(log.turns().len(), 1);
+        log.user("4", "<local-command-stdout>Set</local-command-stdout>").says("5", "end_turn");
+        assert_eq!(log.turns().len(), 1);
+        log.user("6", "<command-name>/fix</command-name><command-args>it</command-args>");
+        log.row("user", "7", &json!({"isMeta": true, "message": {"content": "Fix this: it"}}));
+        log.writes("a", "/w/a").result("a", false, "ok").says("8", "end_turn");
+        log.user("9", "<bash-input>touch x</bash-input>");
+        log.user("10", "<bash-stdout></bash-stdout><bash-stderr></bash-stderr>");
+        log.says("11", "end_turn").user("12", "<task-notification>done").writes("b", "/w/b");
+        log.result("b", false, "ok");
+        assert_eq!(
+            log.turns(),
+            ["one Completed: ", "/fix it Completed: /w/a", "!touch x Completed: /w/b"]
+        );
+        assert_eq!(log.transcript().turns[2].commands[0].call.command, "touch x");
+    }
+
+    #[test]
+    fn a_side_chain_belongs_to_the_turn_that_it_runs_in() {
+        let mut log = Log::default();
+        log.user("1", "one").calls("t", "Task", &json!({"prompt": "sub"}));
+        let side = |content: Value| json!({"isSidechain": true, "message": {"content": content}});
+        log.last = None;
+        log.row("user", "s1", &side(json!("sub")));
+        let call = json!([{"type": "tool_use", "id": "w", "name": "Write", "input": {"file_path": "/w/s", "content": ""}}]);
+        log.row("assistant", "s2", &side(call));
+        let result = json!([{"type": "tool_result", "tool_use_id": "w", "content": "ok"}]);
+        log.row("user", "s3", &side(result));
+        log.last = Some("t".into());
+        log.result("t", false, "done").says("2", "end_turn");
+        assert_eq!(log.turns(), ["one Completed: /w/s"]);
+    }
+
+    #[test]
+    fn an_agents_own_log_is_a_conversation() {
+        let mut log = Log::default();
+        log.row(
+            "user",
+            "1",
+            &json!({"isSidechain": true, "agentId": "g", "message": {"content": "sub"}}),
+        );
+        assert_eq!(log.turns(), ["sub Open: "]);
+        let header = log.transcript().header;
+        assert_eq!((header.id.as_deref(), header.parent.as_deref()), (Some("g"), Some("s")));
+        assert_eq!(header.is_subagent, Some(true));
+    }
+
+    #[test]
+    fn copies_of_a_record_count_once() {
+        let mut log = Log::default();
+        log.user("1", "one").writes("a", "/w/a").result("a", false, "ok");
+        let copies = log.rows.clone();
+        log.rows.extend(copies);
+        assert_eq!(log.turns(), ["one Open: /w/a"]);
+    }
+
+    #[test]
+    fn commands_and_deliverables() {
+        let mut log = Log::default();
+        log.user("1", "one").calls("c", "Bash", &json!({"command": "make"}));
+        log.result("c", true, "Exit code 2\nno rule");
+        log.calls("p", "mcp__handback__present", &json!({"files": [{"path": "a.html"}]}));
+        log.result("p", false, "Presented");
+        let turn = &log.transcript().turns[0];
+        let command = &turn.commands[0];
+        assert_eq!((command.exit_code, command.outcome), (Some(2), CommandOutcome::Failed));
+        assert!(command.settled && command.call.is_shell && turn.ran_shell());
+        assert_eq!(turn.presented[0].path, "a.html");
+    }
+
+    #[test]
+    fn backups_stand_before_the_edit_that_they_were_made_for() {
+        let mut log = Log::default();
+        let backup = |name: &str, path: &str| {
+            format!(
+                r#"{{"type":"file-history-delta","snapshotMessageId":"{name}","trackingPath":"{path}","backup":{{"backupFileName":null}}}}"#
+            )
+        };
+        log.user("1", "one").writes("a", "/w/a").plain(&backup("1", "a"));
+        log.result("a", false, "ok").plain(&backup("1", "a"));
+        log.writes("b", "/w/b").result("b", false, "ok").plain(&backup("1", "/w/b"));
+        let snapshot = r#"{"type":"file-history-snapshot","snapshot":{"messageId":"2","trackedFileBackups":{"a":{"backupFileName":null}}}}"#;
+        log.plain(snapshot).user("2", "two").plain(snapshot);
+        let turns = log.transcript().turns;
+        let known = |turn: usize| -> Vec<(usize, &str)> {
+            turns[turn].known_texts.iter().map(|(at, text)| (*at, text.path.as_str())).collect()
+        };
+        assert_eq!(known(0), [(0, "/w/a")]);
+        assert_eq!(known(1), [(0, "/w/a")]);
+    }
+
+    #[test]
+    fn several_edits_in_one_record_are_told_apart() {
+        let mut log = Log::default();
+        let call = |id: &str, path: &str| json!({"type": "tool_use", "id": id, "name": "Write", "input": {"file_path": path, "content": path}});
+        log.user("1", "one");
+        log.row(
+            "assistant",
+            "2",
+            &json!({"message": {"content": [call("a", "/w/a"), call("b", "/w/b")]}}),
+        );
+        log.result("b", false, "File created successfully at: /w/b").result("a", true, "no");
+        let edits = &log.transcript().turns[0].edits;
+        assert_eq!(
+            (edits[0].outcome, edits[1].outcome),
+            (EditOutcome::Failed, EditOutcome::Applied)
+        );
+        let EditSource::Kept(body) = &edits[1].body else { panic!("not kept") };
+        assert_eq!(body.after.as_deref(), Some("/w/b"));
+    }
+
+    #[test]
+    fn a_title_counts_when_it_is_of_this_conversation() {
+        let mut log = Log::default();
+        log.plain(r#"{"type":"summary","summary":"Of another","leafUuid":"x"}"#);
+        log.plain(r#"{"type":"summary","summary":"Of this","leafUuid":"1"}"#);
+        assert_eq!(log.transcript().header.title, None);
+        log.user("1", "one");
+        assert_eq!(log.transcript().header.title.as_deref(), Some("Of this"));
+        log.plain(r#"{"type":"custom-title","customTitle":"Mine"}"#);
+        assert_eq!(log.transcript().header.title.as_deref(), Some("Mine"));
+    }
+
+    #[test]
+    fn broken_rows_cost_themselves() {
+        let mut log = Log::default();
+        log.user("1", "one").plain("{\"type\":").plain("[1]").plain("").plain("\u{feff}null");
+        log.plain(r#"{"type":7,"uuid":[],"message":"x","parentUuid":{}}"#);
+        log.plain(r#"{"type":"user","message":{"content":[{"type":"tool_result"}]}}"#);
+        log.plain(r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":1}]}}"#);
+        log.plain(r#"{"type":"file-history-snapshot","snapshot":[1]}"#);
+        log.writes("a", "/w/a").result("a", false, "ok");
+        assert_eq!(log.turns(), ["one Open: /w/a"]);
+        let damages = log.out().damages;
+        assert_eq!(damages.iter().map(|d| d.line.unwrap()).collect::<Vec<_>>(), [2, 3, 5]);
+        assert!(damages.iter().all(|d| !d.message.contains('\n')));
+    }
+
+    #[test]
+    fn one_record_of_two_glued_ones_is_not_lost() {
+        let mut log = Log::default();
+        log.user("1", "one").user("2", "two").user("3", "three");
+        let glued = log.rows.split_off(1).join("");
+        log.plain(&glued);
+        assert_eq!(log.turns().len(), 3);
+    }
+
+    #[test]
+    fn a_change_without_its_prompt_is_still_a_change() {
+        let mut log = Log::default();
+        log.last = Some("lost".into());
+        log.says("1", "end_turn").writes("a", "/w/a").result("a", false, "ok");
+        assert_eq!(log.turns(), [" Open: /w/a"]);
+    }
+}
