@@ -37,6 +37,10 @@ fn detect(path: &Path, bytes: &[u8]) -> Option<&'static dyn LogFormat> {
 fn read(path: &Path) -> Option<Log> {
     let bytes = fs::read(path).unwrap();
     let format = detect(path, &bytes)?;
+    Some(read_as(format, path, bytes))
+}
+
+fn read_as(format: &'static dyn LogFormat, path: &Path, bytes: Vec<u8>) -> Log {
     let mut out = Output::default();
     if let Some(whole) =
         format.whole().filter(|w| w.recognizes(path, &bytes[..bytes.len().min(4096)]))
@@ -54,7 +58,7 @@ fn read(path: &Path) -> Option<Log> {
     }
     let mut transcript = Transcript::default();
     out.events.into_iter().for_each(|event| transcript.apply(event));
-    Some(Log { format, bytes, transcript, damages: out.damages.len() })
+    Log { format, bytes, transcript, damages: out.damages.len() }
 }
 
 impl Log {
@@ -301,14 +305,13 @@ fn an_interactive_session_follows_the_live_branch() {
     let log = read(&folder.join("6dd06ad9-6fb7-4fce-a350-060b3da1984a.jsonl")).unwrap();
     let turns = &log.transcript.turns;
     let states: Vec<_> = turns.iter().map(|turn| (&turn.prompt[..4], turn.state)).collect();
-    use TurnState::{Completed, Interrupted};
     let expected = [
-        ("[T1]", Interrupted),
-        ("[T2]", Completed),
-        ("[T0]", Completed),
-        ("[T5]", Interrupted),
-        ("[T3]", Completed),
-        ("[T7]", Completed),
+        ("[T1]", TurnState::Interrupted),
+        ("[T2]", TurnState::Completed),
+        ("[T0]", TurnState::Completed),
+        ("[T5]", TurnState::Interrupted),
+        ("[T3]", TurnState::Completed),
+        ("[T7]", TurnState::Completed),
     ];
     assert_eq!(states, expected);
     let denied = turns[0].edits.iter().filter(|e| e.outcome == EditOutcome::Denied).count();
@@ -347,6 +350,46 @@ fn large_files_have_numbered_hunks() {
             let hunk = &body.hunks[0];
             let restored = hunk.old_text.as_ref().unwrap().replacen(old, new, 1);
             assert_eq!(Some(&restored), hunk.new_text.as_ref());
+        }
+    }
+}
+
+/// Rows that are cut, glued, doubled or no UTF-8 cost themselves: the rest is read, nothing panics,
+/// and what was said of each edit can still be asked for.
+#[test]
+fn damaged_logs_are_read_as_far_as_they_go() {
+    let Some(agents) = agents() else { return };
+    for (file, ..) in manifest(&agents)
+        .into_iter()
+        .filter(|(file, ..)| file.extension().is_some_and(|e| e == "jsonl"))
+    {
+        let path = agents.join(&file);
+        let bytes = fs::read(&path).unwrap();
+        let Some(format) = detect(&path, &bytes) else { continue };
+        let rows: Vec<&[u8]> = bytes.split(|b| *b == b'\n').filter(|row| !row.is_empty()).collect();
+        for step in [3, 5, 7] {
+            let mut damaged = Vec::new();
+            for (index, row) in rows.iter().enumerate() {
+                match index % step {
+                    0 if index > 0 => damaged.extend_from_slice(&row[..row.len() / 2]),
+                    1 => damaged.extend_from_slice(row),
+                    2 => {
+                        damaged.extend_from_slice(row);
+                        damaged.extend_from_slice(b"\n\xff\xfe{\n");
+                        damaged.extend_from_slice(row);
+                        damaged.push(b'\n');
+                    }
+                    _ => {
+                        damaged.extend_from_slice(row);
+                        damaged.push(b'\n');
+                    }
+                }
+            }
+            let log = read_as(format, &path, damaged);
+            assert!(rows.len() < 4 || log.damages > 0, "{}", file.display());
+            for edit in log.transcript.turns.iter().flat_map(|turn| &turn.edits) {
+                log.body(&edit.body);
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The folder of the reference material: `HANDBACK_SHARED`, or `../shared` beside the crate.
+#[expect(clippy::print_stdout, reason = "a skipped test must be seen")]
 pub fn shared() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let places = [

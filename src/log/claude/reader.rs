@@ -748,8 +748,7 @@ mod tests {
 
     #[test]
     fn a_change_without_its_prompt_is_still_a_change() {
-        let mut log = Log::default();
-        log.last = Some("lost".into());
+        let mut log = Log { last: Some("lost".into()), ..Log::default() };
         log.says("1", "end_turn").writes("a", "/w/a").result("a", false, "ok");
         assert_eq!(log.turns(), [" Open: /w/a"]);
     }

@@ -73,10 +73,8 @@ impl WholeLog for Gemini {
         let first = head.lines().next().unwrap_or_default();
         let (rows, torn) = lazy::objects(first);
         let is_row = torn.is_none() && rows.iter().all(|row| !row.has("messages"));
-        let before = head.split("\"messages\"").next().unwrap_or_default();
-        head.starts_with('{')
-            && !is_row
-            && ["\"sessionId\"", "\"projectHash\""].iter().all(|key| before.contains(key))
+        let keys = ["\"sessionId\"", "\"projectHash\"", "\"messages\""];
+        head.starts_with('{') && !is_row && keys.iter().all(|key| head.contains(key))
     }
 
     fn version(&self, path: &Path) -> io::Result<u64> {

@@ -186,3 +186,189 @@ impl Reader {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::{LogFormat, WholeLog};
+    use crate::session::event::{EditAction, EditSource};
+    use crate::session::transcript::Transcript;
+    use serde_json::{Value, json};
+
+    fn read(rows: &[Value]) -> Transcript {
+        let (mut reader, mut out) = (Reader::new(None), Output::default());
+        for row in rows {
+            reader.line(Place::default(), row.to_string().as_bytes(), &mut out);
+        }
+        reader.caught_up(&mut out);
+        assert!(out.damages.is_empty());
+        transcript(out)
+    }
+
+    fn transcript(out: Output) -> Transcript {
+        let mut transcript = Transcript::default();
+        out.events.into_iter().for_each(|event| transcript.apply(event));
+        transcript
+    }
+
+    fn user(id: &str, text: &str) -> Value {
+        json!({"id": id, "type": "user", "content": [{"text": text}]})
+    }
+
+    fn gemini(id: &str, calls: &[Value]) -> Value {
+        json!({"id": id, "type": "gemini", "content": "", "toolCalls": calls})
+    }
+
+    fn write(id: &str, status: &str) -> Value {
+        json!({"id": id, "name": "write_file", "status": status,
+            "args": {"file_path": format!("/w/p/{id}"), "content": "asked\n"},
+            "resultDisplay": {"newContent": "written\n", "originalContent": "", "isNewFile": true}})
+    }
+
+    fn turns(transcript: &Transcript) -> Vec<String> {
+        let turns = transcript.turns.iter().filter(|turn| !turn.rolled_back);
+        turns
+            .map(|turn| {
+                let files: Vec<_> = turn.applied_edits().map(|e| e.path.as_str()).collect();
+                format!("{} {:?}: {}", turn.prompt, turn.state, files.join(" "))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_message_written_again_adds_its_calls_once() {
+        let header =
+            json!({"sessionId": "s", "projectHash": "h", "startTime": "2026-12-01T00:00:00Z"});
+        let calls = [write("a", "success"), write("b", "cancelled"), write("c", "error")];
+        let log = read(&[
+            header.clone(),
+            user("0", "<session_context>\n- **Workspace Directories:**\n  - /w/p\n"),
+            user("1", "one"),
+            gemini("2", &[]),
+            gemini("2", &calls),
+            gemini("2", &calls),
+            json!({"id": "2", "type": "user", "content": [{"functionResponse": {}}]}),
+            header,
+            user("3", "two"),
+        ]);
+        assert_eq!(turns(&log), ["one Completed: /w/p/a", "two Open: "]);
+        assert_eq!(log.turns[0].edits.len(), 3);
+        assert_eq!(log.header.cwd.as_deref(), Some("/w/p"));
+        assert!(log.header.created_at.is_some());
+    }
+
+    #[test]
+    fn replacing_all_messages_loses_no_call_and_repeats_no_turn() {
+        let log = read(&[
+            user("1", "one"),
+            gemini("2", &[write("a", "success")]),
+            json!({"$set": {"messages": [user("1", "one"), gemini("2", &[]), user("2", "kept")]}}),
+            json!({"$set": {"lastUpdated": "x"}}),
+            user("3", "two"),
+        ]);
+        assert_eq!(turns(&log), ["one Completed: /w/p/a", "kept Completed: ", "two Open: "]);
+    }
+
+    #[test]
+    fn a_rewind_rolls_turns_back() {
+        let mut rows = vec![
+            user("1", "one"),
+            user("2", "two"),
+            gemini("g", &[write("a", "success")]),
+            user("3", "three"),
+            json!({"$rewindTo": "g"}),
+            user("4", "four"),
+        ];
+        let log = read(&rows);
+        let seen: Vec<_> = log.turns.iter().map(|t| (t.prompt.as_str(), t.rolled_back)).collect();
+        assert_eq!(seen, [("one", false), ("two", false), ("three", true), ("four", false)]);
+        rows.push(json!({"$rewindTo": "not there"}));
+        assert_eq!(turns(&read(&rows)), [""; 0]);
+    }
+
+    #[test]
+    fn cancelled_and_failed_requests() {
+        let said = |kind: &str, text: &str| json!({"id": text, "type": kind, "content": text});
+        let log = read(&[
+            user("1", "one"),
+            said("info", "Request cancelled."),
+            user("2", "two"),
+            said("error", "[API Error]"),
+            user("3", "three"),
+            said("info", "Something else"),
+        ]);
+        assert_eq!(turns(&log), ["one Interrupted: ", "two Failed: ", "three Open: "]);
+    }
+
+    #[test]
+    fn shell_commands_have_their_exit_code_and_output() {
+        let shell = |id: &str, said: &str| {
+            json!({"id": id, "name": "run_shell_command", "status": "success",
+                "args": {"command": id},
+                "result": [{"functionResponse": {"response": {"output": said}}}]})
+        };
+        let calls =
+            [shell("ok", "Output: x"), shell("bad", "Output: (empty)\nExit Code: 3\nPGID: 1")];
+        let log = read(&[user("1", "one"), gemini("2", &calls)]);
+        let commands = &log.turns[0].commands;
+        assert_eq!(commands[0].exit_code, None);
+        assert_eq!(commands[1].exit_code, Some(3));
+        assert_eq!(commands[1].outcome, crate::session::CommandOutcome::Failed);
+        assert_eq!(commands[0].output.as_deref(), Some("Output: x"));
+    }
+
+    #[test]
+    fn a_row_with_one_edit_is_read_again_and_one_with_more_is_kept() {
+        let one = gemini("2", &[write("a", "success")]);
+        let log = read(&[
+            user("1", "one"),
+            one.clone(),
+            gemini("3", &[write("b", "success"), write("c", "success")]),
+        ]);
+        let edits = &log.turns[0].edits;
+        assert!(matches!(edits[0].body, EditSource::InLog { .. }));
+        assert!(matches!(edits[1].body, EditSource::Kept(_)));
+        let body = super::super::Gemini.edit_body(one.to_string().as_bytes(), None, 0);
+        let content = "written\n".to_owned();
+        assert_eq!(body.action, EditAction::Write { content, created: Some(true) });
+        assert_eq!((body.before, body.after.as_deref()), (None, Some("written\n")));
+    }
+
+    #[test]
+    fn without_any_name_the_directory_is_what_holds_the_edits() {
+        let deep = json!({"id": "d", "name": "write_file", "status": "success",
+            "args": {"file_path": "/w/p/src/deep/x", "content": ""}});
+        let log = read(&[user("1", "one"), gemini("2", &[deep, write("a", "success")])]);
+        assert_eq!(log.header.cwd.as_deref(), Some("/w/p"));
+    }
+
+    #[test]
+    fn one_document_is_read_whole_and_is_no_log_of_rows() {
+        let document = json!({"sessionId": "s", "projectHash": "h", "messages": [
+            {"id": "1", "type": "user", "content": "one"},
+            gemini("2", &[write("a", "success"), write("b", "success")])]});
+        let pretty = serde_json::to_string_pretty(&document).unwrap();
+        let (mut reader, mut out) = (Reader::new(None), Output::default());
+        reader.document(&pretty, &mut out);
+        assert_eq!(turns(&transcript(out)), ["one Open: /w/p/a /w/p/b"]);
+        let format = super::super::Gemini;
+        let whole = |text: &str| WholeLog::recognizes(&format, Path::new("x"), text.as_bytes());
+        assert!(whole(&pretty) && whole(&document.to_string()));
+        assert!(!whole(&pretty[..60]));
+        let rows = "{\"sessionId\":\"s\",\"projectHash\":\"h\"}\n{\"$set\":{\"messages\":[]}}";
+        assert!(!whole(rows) && !whole("{\"messages\":[]}") && !whole(""));
+    }
+
+    #[test]
+    fn odd_rows_are_survived() {
+        let log = read(&[
+            json!({"$set": 1}),
+            json!({"$rewindTo": {}}),
+            json!({"id": 1, "type": "gemini", "toolCalls": {"id": 1}}),
+            json!({"id": "x", "type": "user", "content": 7}),
+            gemini("2", &[json!(null), json!({"id": "i", "name": "replace", "args": []})]),
+            gemini("3", &[write("a", "success")]),
+        ]);
+        assert_eq!(turns(&log).last().map(String::as_str), Some(" Open: /w/p/a"));
+    }
+}

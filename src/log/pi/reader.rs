@@ -263,3 +263,146 @@ pub(super) fn prompt(message: &Object<'_>) -> String {
         texts.filter_map(|block| block.string("text")).collect::<Vec<_>>().join("\n")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::LogFormat;
+    use crate::session::transcript::Transcript;
+    use serde_json::{Value, json};
+
+    fn entry(id: &str, parent: Option<&str>, message: &Value) -> Value {
+        json!({"type": "message", "id": id, "parentId": parent, "message": message,
+            "timestamp": "2026-12-01T00:00:00Z"})
+    }
+
+    fn user(text: &str) -> Value {
+        json!({"role": "user", "content": [{"type": "text", "text": text}]})
+    }
+
+    fn assistant(stop: &str, calls: &[(&str, &str, Value)]) -> Value {
+        let block = |(id, name, input): &(&str, &str, Value)| json!({"type": "toolCall", "id": id, "name": name, "arguments": input});
+        let content: Vec<Value> = calls.iter().map(block).collect();
+        json!({"role": "assistant", "content": content, "stopReason": stop})
+    }
+
+    fn result(id: &str, error: bool, text: &str) -> Value {
+        json!({"role": "toolResult", "toolCallId": id, "isError": error,
+            "content": [{"type": "text", "text": text}]})
+    }
+
+    fn read(rows: &[Value]) -> Transcript {
+        let (mut reader, mut out) = (Reader::default(), Output::default());
+        for row in rows {
+            reader.line(Place::default(), row.to_string().as_bytes(), &mut out);
+        }
+        let mut transcript = Transcript::default();
+        out.events.into_iter().for_each(|event| transcript.apply(event));
+        transcript
+    }
+
+    fn turns(transcript: &Transcript) -> Vec<String> {
+        let of = |turn: &crate::session::transcript::TurnRecord| {
+            let files: Vec<_> = turn.applied_edits().map(|e| e.path.as_str()).collect();
+            format!("{} {:?}: {}", turn.prompt, turn.state, files.join(" "))
+        };
+        transcript.turns.iter().map(of).collect()
+    }
+
+    fn write(id: &'static str) -> (&'static str, &'static str, Value) {
+        (id, "write", json!({"path": id, "content": id}))
+    }
+
+    #[test]
+    fn the_last_entry_is_the_leaf_of_the_live_branch() {
+        let mut rows = vec![
+            json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"}),
+            entry("1", None, &user("one")),
+            entry("2", Some("1"), &assistant("toolUse", &[write("a")])),
+            entry("3", Some("2"), &result("a", false, "ok")),
+            entry("4", Some("3"), &assistant("stop", &[])),
+            entry("5", Some("4"), &user("two")),
+            entry("6", Some("5"), &assistant("aborted", &[])),
+            entry("7", Some("4"), &user("other")),
+        ];
+        assert_eq!(turns(&read(&rows)), ["one Completed: a", "other Open: "]);
+        rows.push(json!({"type": "label", "id": "8", "parentId": "6"}));
+        assert_eq!(turns(&read(&rows)), ["one Completed: a", "two Interrupted: "]);
+        rows.push(json!({"type": "branch_summary", "id": "9", "parentId": "2"}));
+        assert_eq!(turns(&read(&rows)), ["one Completed: a"]);
+        rows.push(entry("10", None, &user("anew")));
+        assert_eq!(turns(&read(&rows)), ["anew Open: "]);
+        assert_eq!(read(&rows).header.cwd.as_deref(), Some("/w"));
+    }
+
+    #[test]
+    fn a_log_without_ids_is_a_sequence() {
+        let row = |message: Value| json!({"type": "message", "message": message});
+        let log = read(&[
+            json!({"type": "session", "id": "s", "cwd": "/w"}),
+            row(json!({"role": "user", "content": "one"})),
+            row(assistant("error", &[])),
+            row(user("two")),
+            row(assistant("toolUse", &[write("a"), write("b")])),
+            row(result("b", true, "no")),
+            row(result("a", false, "ok")),
+        ]);
+        assert_eq!(turns(&log), ["one Failed: ", "two Open: a"]);
+        let EditSource::Kept(body) = &log.turns[1].edits[0].body else { panic!("not kept") };
+        assert_eq!(body.after.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn commands_of_the_agent_and_of_the_person() {
+        let bash = ("b", "bash", json!({"command": "make"}));
+        let log = read(&[
+            entry("1", None, &user("one")),
+            entry("2", Some("1"), &assistant("toolUse", &[bash])),
+            entry("3", Some("2"), &result("b", true, "oh\n\nCommand exited with code 2")),
+            entry(
+                "4",
+                Some("3"),
+                &json!({"role": "bashExecution", "command": "ls", "exitCode": 0, "output": "x"}),
+            ),
+        ]);
+        let seen: Vec<_> =
+            log.turns[0].commands.iter().map(|c| (c.call.command.as_str(), c.exit_code)).collect();
+        assert_eq!(seen, [("make", Some(2)), ("ls", Some(0))]);
+    }
+
+    #[test]
+    fn whole_reads_are_known_texts() {
+        let reads =
+            [("w", "read", json!({"path": "a"})), ("p", "read", json!({"path": "b", "offset": 3}))];
+        let whole = entry("3", Some("2"), &result("w", false, "text\n"));
+        let log = read(&[
+            entry("1", None, &user("one")),
+            entry("2", Some("1"), &assistant("toolUse", &reads)),
+            whole.clone(),
+            entry("4", Some("3"), &result("p", false, "part")),
+        ]);
+        let known: Vec<_> = log.turns[0].known_texts.iter().map(|(_, k)| k.path.as_str()).collect();
+        assert_eq!(known, ["a"]);
+        let row = whole.to_string();
+        assert_eq!(super::super::Pi.known_text(row.as_bytes()).as_deref(), Some("text\n"));
+    }
+
+    #[test]
+    fn the_output_mode_tells_each_message_once() {
+        let row = |kind: &str, message: Value| json!({"type": kind, "message": message});
+        let log = read(&[
+            json!({"type": "session", "id": "s", "cwd": "/w"}),
+            json!({"type": "agent_start"}),
+            row("message_start", user("one")),
+            row("message_end", user("one")),
+            row("message_update", assistant("toolUse", &[write("a")])),
+            row("message_end", assistant("toolUse", &[write("a")])),
+            row("message_end", result("a", false, "ok")),
+            row("turn_end", assistant("toolUse", &[write("a")])),
+            row("message_end", assistant("stop", &[])),
+            json!({"type": "agent_end", "messages": [user("one")]}),
+        ]);
+        assert_eq!(turns(&log), ["one Completed: a"]);
+        assert_eq!(log.turns[0].edits.len(), 1);
+    }
+}
