@@ -110,18 +110,23 @@ impl<'a> Object<'a> {
 pub(crate) fn objects(row: &str) -> (Vec<Object<'_>>, Option<String>) {
     let (found, cause) = stream(row);
     let Some(cause) = cause else { return (found, None) };
-    // Behind a torn head a whole row may begin; a nested object does not run to the row's end.
-    let whole = row
-        .match_indices("{\"")
-        .skip(1)
-        .take(64)
-        .find_map(|(at, _)| match stream(row.get(at..)?) {
+    // Behind a torn head a whole row may begin: most likely where the brace does not follow what
+    // it follows within a row. A nested object does not run to the row's end.
+    let nested = |at: usize| row.get(..at).is_none_or(|head| head.ends_with(['[', ',', ':', ' ']));
+    let starts = || row.match_indices("{\"").skip(1).map(|(at, _)| at);
+    let glued = starts().filter(|at| !nested(*at)).take(TRIES);
+    let whole = glued
+        .chain(starts().filter(|at| nested(*at)).take(TRIES))
+        .find_map(|at| match stream(row.get(at..)?) {
             (rest, None) if rest.iter().any(|object| object.has("type")) => Some(rest),
             _ => None,
         })
         .unwrap_or_default();
     (if whole.len() > found.len() || found.is_empty() { whole } else { found }, Some(cause))
 }
+
+/// At how many places of a torn row a whole one is looked for.
+const TRIES: usize = 32;
 
 fn stream(row: &str) -> (Vec<Object<'_>>, Option<String>) {
     let mut found = Vec::new();
@@ -219,6 +224,9 @@ mod tests {
         assert_eq!((found.len(), cause.is_some()), (1, true));
         let (found, cause) = objects(r#"{"type":"a","m":{"x":"{"type":"b","m":{"type":"c"}}"#);
         assert!(found[0].is("type", "b") && cause.is_some());
+        let many = r#"{"x":[{"y":1}"#.to_owned() + &r#",{"y":1}"#.repeat(200) + r#",{"y":"z"#;
+        let torn = many + r#"{"type":"b","m":[{"type":"c"}]}"#;
+        assert!(objects(&torn).0[0].is("type", "b"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod gemini;
 mod head;
 pub(crate) mod lazy;
 mod pi;
+mod row;
 pub(crate) mod timestamp;
 
 use crate::session::Damage;

@@ -21,6 +21,9 @@ pub(super) enum Spoken {
     Injected,
 }
 
+/// How the client says that the person stopped the turn.
+const INTERRUPT: &str = "[Request interrupted by user";
+
 /// What the client puts around texts that no person wrote.
 const INJECTED: &[&str] = &[
     "<local-command-caveat>",
@@ -43,9 +46,16 @@ pub(super) fn spoken(record: &Object<'_>) -> Option<Spoken> {
     Some(meaning(record, text))
 }
 
+/// Whether a record of tool results also says that the person stopped the turn.
+pub(super) fn interrupts(record: &Object<'_>) -> bool {
+    let blocks = record.object("message").items("content").into_iter().map(Json::object);
+    let mut texts = blocks.filter_map(|block| block.text("text"));
+    texts.any(|text| text.trim_start().starts_with(INTERRUPT))
+}
+
 fn meaning(record: &Object<'_>, text: String) -> Spoken {
     let start = text.trim_start();
-    if start.starts_with("[Request interrupted by user") {
+    if start.starts_with(INTERRUPT) {
         return Spoken::Interrupt;
     }
     if record.flag("isMeta") || record.flag("isCompactSummary") {
@@ -144,5 +154,7 @@ mod tests {
         assert_eq!(of(r#"{"message":{"content":[{"type":"tool_result"}]}}"#), None);
         assert_eq!(of(r#"{"message":{"content":["x",1,null]}}"#), None);
         assert_eq!(of(r#"{"message":"error"}"#), None);
+        let both = r#"{"message":{"content":[{"type":"tool_result"},{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        assert!(interrupts(&objects(both).0[0]));
     }
 }

@@ -4,15 +4,15 @@ use super::calls::{Deed, ToolResult, ToolUse};
 use super::edits;
 use super::history::{self, History, Texts};
 use super::info::Info;
-use super::prompts::{Spoken, spoken};
+use super::prompts::{Spoken, interrupts, spoken};
 use crate::log::branches::{Branches, ROOT};
-use crate::log::lazy::{self, Json, Object};
+use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
-use crate::log::{LogReader, Output};
+use crate::log::{LogReader, Output, row};
 use crate::session::event::{
     Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place,
 };
-use crate::session::{CommandOutcome, Damage, TurnState};
+use crate::session::{CommandOutcome, TurnState};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,18 +68,12 @@ struct Here {
 impl LogReader for Reader {
     fn line(&mut self, place: Place, line: &[u8], out: &mut Output) {
         // Copies of what went over the wire; by far the longest rows.
-        if line.starts_with(br#"{"type":"api-request"#) || line.trim_ascii().is_empty() {
+        if line.starts_with(br#"{"type":"api-request"#) {
             return;
         }
-        let row = String::from_utf8_lossy(line);
-        let (records, cause) = lazy::objects(&row);
-        if let Some(message) = cause {
-            let (line, offset) = (Some(place.line), Some(place.offset));
-            out.damages.push(Damage { line, offset, message });
-        }
-        for record in records {
-            self.record(place, &row, &record, out);
-        }
+        row::each_object(place, line, out, |row, record, out| {
+            self.record(place, row, record, out);
+        });
     }
 }
 
@@ -166,6 +160,9 @@ impl Reader {
                 self.settle(here, row, result, alone, out);
             }
             self.known_text(here, record, out);
+            if !here.side && interrupts(record) {
+                self.branches.end(here.turn, here.at, TurnState::Interrupted, out);
+            }
             return;
         }
         let said = if here.side { None } else { spoken(record) };
@@ -260,7 +257,12 @@ impl Reader {
             return;
         }
         match message.text("stop_reason").as_deref() {
-            Some("end_turn" | "stop_sequence") => self.complete(here, out),
+            // A request that failed was tried again.
+            Some("end_turn" | "stop_sequence")
+                if self.branches.state(here.turn) != TurnState::Interrupted =>
+            {
+                self.branches.end(here.turn, here.at, TurnState::Completed, out);
+            }
             Some("max_tokens" | "refusal" | "model_context_window_exceeded") => {
                 self.branches.end(here.turn, here.at, TurnState::Failed, out);
             }
@@ -268,7 +270,7 @@ impl Reader {
         }
     }
 
-    /// The turn came to its own end, unless a person stopped it before.
+    /// The client is done with the turn: it came to its own end, unless something else ended it.
     fn complete(&mut self, here: &Here, out: &mut Output) {
         if matches!(self.branches.state(here.turn), TurnState::Open | TurnState::Completed) {
             self.branches.end(here.turn, here.at, TurnState::Completed, out);

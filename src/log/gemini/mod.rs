@@ -40,20 +40,17 @@ impl LogFormat for Gemini {
     }
 
     fn edit_body(&self, call: &[u8], result: Option<&[u8]>, nth: usize) -> EditBody {
-        let _ = (result, nth); // A call of this agent stands in one row with its result.
-        let row = String::from_utf8_lossy(call);
-        let records = lazy::objects(&row).0;
-        let calls = records.iter().flat_map(calls::all);
-        calls
-            .filter(|call| call.edits().is_some())
-            .map(|call| call.body())
-            .next()
-            .unwrap_or_default()
+        let _ = nth; // A call of this agent edits one file.
+        // The row of the result holds the call again, unless it is of the `stream-json` output.
+        let rows = result.into_iter().chain([call]).map(String::from_utf8_lossy);
+        rows.into_iter().find_map(|row| edit_of(&row)).unwrap_or_default()
     }
 
     fn command_output(&self, row: &[u8]) -> Option<String> {
         let row = String::from_utf8_lossy(row);
-        lazy::objects(&row).0.iter().find_map(|record| record.string("output"))
+        let records = lazy::objects(&row).0;
+        let logged = || records.iter().flat_map(calls::all).next().map(|call| call.output());
+        records.iter().find_map(|record| record.string("output")).or_else(logged)
     }
 
     fn whole(&self) -> Option<&dyn WholeLog> {
@@ -90,4 +87,11 @@ impl WholeLog for Gemini {
         reader::Reader::new(Some(path)).document(&String::from_utf8_lossy(&bytes), out);
         Ok(())
     }
+}
+
+/// What the first edit of a row did.
+fn edit_of(row: &str) -> Option<EditBody> {
+    let records = lazy::objects(row).0;
+    let mut calls = records.iter().flat_map(calls::all);
+    calls.find(|call| call.edits().is_some()).map(|call| call.body())
 }

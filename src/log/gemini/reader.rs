@@ -6,7 +6,7 @@ use super::project;
 use super::session::Session;
 use crate::log::lazy::{self, Json, Object};
 use crate::log::timestamp::millis;
-use crate::log::{LogReader, Output};
+use crate::log::{LogReader, Output, row};
 use crate::session::event::{EditOutcome, Header, LogEvent, Place};
 use crate::session::{Damage, TurnState};
 use std::collections::HashMap;
@@ -30,18 +30,9 @@ enum Waiting {
 
 impl LogReader for Reader {
     fn line(&mut self, place: Place, line: &[u8], out: &mut Output) {
-        if line.trim_ascii().is_empty() {
-            return;
-        }
-        let row = String::from_utf8_lossy(line);
-        let (records, cause) = lazy::objects(&row);
-        if let Some(message) = cause {
-            let (line, offset) = (Some(place.line), Some(place.offset));
-            out.damages.push(Damage { line, offset, message });
-        }
-        for record in records {
-            self.record(place, &record, out);
-        }
+        row::each_object(place, line, out, |_, record, out| {
+            self.record(place, record, out);
+        });
     }
 
     fn caught_up(&mut self, out: &mut Output) {
@@ -315,6 +306,32 @@ mod tests {
         assert_eq!(commands[1].exit_code, Some(3));
         assert_eq!(commands[1].outcome, crate::session::CommandOutcome::Failed);
         assert_eq!(commands[0].output.as_deref(), Some("Output: x"));
+        let row = gemini("3", &calls[..1]).to_string();
+        let output = super::super::Gemini.command_output(row.as_bytes());
+        assert_eq!(output.as_deref(), Some("Output: x"));
+    }
+
+    #[test]
+    fn a_call_that_waits_is_settled_when_its_message_is_written_again() {
+        let asked = json!({"id": "a", "name": "write_file", "status": "awaiting_approval",
+            "args": {"file_path": "/w/p/a", "content": "asked\n"}});
+        let mut rows = vec![user("1", "one"), gemini("2", std::slice::from_ref(&asked))];
+        assert_eq!(turns(&read(&rows)), ["one Open: "]);
+        let done = gemini("2", &[write("a", "success")]);
+        rows.push(done.clone());
+        rows.push(gemini("2", std::slice::from_ref(&asked)));
+        let log = read(&rows);
+        assert_eq!(
+            (turns(&log), log.turns[0].edits.len()),
+            (vec!["one Open: /w/p/a".to_owned()], 1)
+        );
+        let result = done.to_string();
+        let body = super::super::Gemini.edit_body(
+            rows[1].to_string().as_bytes(),
+            Some(result.as_bytes()),
+            0,
+        );
+        assert_eq!(body.after.as_deref(), Some("written\n"));
     }
 
     #[test]

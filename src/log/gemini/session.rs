@@ -6,7 +6,7 @@ use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
 use crate::session::TurnState;
 use crate::session::event::{Command, Edit, EditOutcome, EditSource, Header, LogEvent, Place};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,8 +26,9 @@ pub(super) struct Session {
     prompts: Vec<(String, u32)>,
     /// The turn of each message, by its id, in the order in which they came first.
     messages: HashMap<String, (usize, u32)>,
-    /// Calls that were told, by message and call: a call's id is not unique in a session.
-    told: HashSet<(String, String)>,
+    /// Calls that were told and how they stood, by message and call: a call's id is not unique in
+    /// a session.
+    told: HashMap<(String, String), EditOutcome>,
 }
 
 impl Session {
@@ -160,11 +161,21 @@ impl Session {
         let calls = calls::all(record);
         // A row that holds one edit can be read again for it; of several it would not tell which.
         let edits = calls.iter().filter(|call| call.edits().is_some()).count();
-        let place = place.filter(|_| edits == 1);
+        let rows =
+            Rows { edit: place.filter(|_| edits == 1), output: place.filter(|_| calls.len() == 1) };
         for call in calls {
-            if self.told.insert((message.to_owned(), call.id.clone())) {
-                self.call(turn, &call, place, out);
-                settle(turn.max(1), &call, out);
+            let key = (message.to_owned(), call.id.clone());
+            let told = self.told.get(&key).copied();
+            if told.is_none() {
+                self.call(turn, &call, rows.edit, out);
+            }
+            // Most calls are written when they are done; of one that waited, the result comes now.
+            let waited = told == Some(EditOutcome::Pending);
+            if (told.is_none() || waited) && call.outcome() != EditOutcome::Pending {
+                settle(turn.max(1), &call, &rows, waited, out);
+            }
+            if told.is_none() || waited {
+                self.told.insert(key, call.outcome());
             }
         }
     }
@@ -203,19 +214,30 @@ impl Session {
     }
 }
 
-/// Tells the result of a call.
-fn settle(turn: u32, call: &Call<'_>, out: &mut Output) {
+/// Where calls can be read again.
+struct Rows {
+    /// The row, if it holds one edit.
+    edit: Option<Place>,
+    /// The row, if it holds one call.
+    output: Option<Place>,
+}
+
+/// Tells the result of a call; what an edit did is told with it if the call has waited.
+fn settle(turn: u32, call: &Call<'_>, rows: &Rows, waited: bool, out: &mut Output) {
     let (call_id, outcome) = (call.id.clone(), call.outcome());
     let event = if call.edits().is_some() {
-        LogEvent::EditSettled { turn, call_id, outcome, result: None, body: None }
+        let result = rows.edit.filter(|_| waited);
+        let body = (waited && result.is_none()).then(|| Arc::new(call.body()));
+        LogEvent::EditSettled { turn, call_id, outcome, result, body }
     } else if let Some(files) = call.presents().filter(|_| outcome == EditOutcome::Applied) {
         LogEvent::Presented { turn, call_id, at: None, files }
     } else if call.looks() || call.presents().is_some() {
         LogEvent::ToolSettled { turn }
     } else {
         let (exit_code, outcome) = call.command();
-        let output = Some(Arc::from(call.output()));
-        LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result: None, output }
+        let result = rows.output;
+        let output = result.is_none().then(|| Arc::from(call.output()));
+        LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output }
     };
     out.events.push(event);
 }

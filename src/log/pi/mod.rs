@@ -18,10 +18,13 @@ impl LogFormat for Pi {
         "pi"
     }
 
-    /// The first row of a log is its header, and so is that of the output.
+    /// The first row of a log is its header, and so is that of the output. (Another agent's header
+    /// is of the same type, but says `createdAt` where this one has a `timestamp`.)
     fn recognizes(&self, rows: &[Value]) -> bool {
         rows.first().is_some_and(|row| {
-            row.get("type").and_then(Value::as_str) == Some("session") && row.get("cwd").is_some()
+            row.get("type").and_then(Value::as_str) == Some("session")
+                && row.get("cwd").is_some()
+                && row.get("timestamp").is_some()
         })
     }
 
@@ -50,5 +53,21 @@ impl LogFormat for Pi {
 
     fn discover(&self, places: &Places, cwd: Option<&Path>) -> Vec<FoundSession> {
         discover::sessions(places, cwd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_header_is_told_from_that_of_another_agent() {
+        let own =
+            json!({"type": "session", "id": "s", "timestamp": "2026-12-01T00:00:00Z", "cwd": "/w"});
+        let other =
+            json!({"type": "session", "version": 3, "id": "s", "createdAt": 1, "cwd": "/w"});
+        assert!(Pi.recognizes(std::slice::from_ref(&own)));
+        assert!(!Pi.recognizes(&[other.clone(), own]) && !Pi.recognizes(&[]));
     }
 }

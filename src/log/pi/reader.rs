@@ -2,13 +2,13 @@
 
 use super::calls::{self, Call, ToolResult};
 use crate::log::branches::{Branches, ROOT};
-use crate::log::lazy::{self, Json, Object};
+use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
-use crate::log::{LogReader, Output};
+use crate::log::{LogReader, Output, row};
 use crate::session::event::{
     Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place,
 };
-use crate::session::{CommandOutcome, Damage, TurnState};
+use crate::session::{CommandOutcome, TurnState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,18 +40,12 @@ impl LogReader for Reader {
     fn line(&mut self, place: Place, line: &[u8], out: &mut Output) {
         // Half of a message while it comes: by far the most rows of the `--mode json` output.
         let partial = [&br#"{"type":"message_update""#[..], br#"{"type": "message_update""#];
-        if line.trim_ascii().is_empty() || partial.iter().any(|start| line.starts_with(start)) {
+        if partial.iter().any(|start| line.starts_with(start)) {
             return;
         }
-        let row = String::from_utf8_lossy(line);
-        let (entries, cause) = lazy::objects(&row);
-        if let Some(message) = cause {
-            let (line, offset) = (Some(place.line), Some(place.offset));
-            out.damages.push(Damage { line, offset, message });
-        }
-        for entry in entries {
-            self.entry(place, &row, &entry, out);
-        }
+        row::each_object(place, line, out, |row, entry, out| {
+            self.entry(place, row, entry, out);
+        });
     }
 }
 
