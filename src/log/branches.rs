@@ -20,7 +20,15 @@ pub(super) struct Branches {
     entries: HashMap<Box<str>, (usize, Option<i64>)>,
     live: usize,
     header: Header,
+    /// How many events were told again since the reader last caught up.
+    told_again: usize,
+    /// The live branch changed and was not told: that waits until the reader has caught up.
+    stale: bool,
 }
+
+/// How many events may be told again for branches that change on the way through a log. A log that
+/// changes its branch at every row would otherwise cost its length times its length.
+const TOLD_AGAIN: usize = 100_000;
 
 #[derive(Debug, Default)]
 struct Turn {
@@ -41,6 +49,8 @@ impl Default for Branches {
             entries: HashMap::new(),
             live: ROOT,
             header: Header::default(),
+            told_again: 0,
+            stale: false,
         }
     }
 }
@@ -88,7 +98,7 @@ impl Branches {
     pub(super) fn tell_header(&mut self, change: impl FnOnce(&mut Header), out: &mut Output) {
         let before = self.header.clone();
         change(&mut self.header);
-        if self.header != before {
+        if self.header != before && !self.stale {
             out.events.push(LogEvent::Header(self.header.clone()));
         }
     }
@@ -108,7 +118,7 @@ impl Branches {
 
     /// Tells an event of a turn; it is heard while the turn is on the live branch.
     pub(super) fn tell(&mut self, turn: usize, event: LogEvent, out: &mut Output) {
-        let heard = self.is_live(turn);
+        let heard = !self.stale && self.is_live(turn);
         if let Some(turn) = self.turns.get_mut(turn) {
             match &event {
                 LogEvent::Edit(edit) if edit.outcome == EditOutcome::Pending => turn.waiting += 1,
@@ -145,11 +155,31 @@ impl Branches {
         if goes_on {
             return;
         }
+        self.stale = true;
+        if self.told_again < TOLD_AGAIN {
+            self.tell_again(out);
+        }
+    }
+
+    /// All rows are read that there are: what waited is told.
+    pub(super) fn caught_up(&mut self, out: &mut Output) {
+        if self.stale {
+            self.tell_again(out);
+        }
+        self.told_again = 0;
+    }
+
+    /// Tells the live branch anew.
+    fn tell_again(&mut self, out: &mut Output) {
+        self.stale = false;
         out.events.push(LogEvent::Reset);
         out.events.push(LogEvent::Header(self.header.clone()));
-        for turn in self.path(turn).into_iter().rev() {
-            out.events.extend(self.events(turn).iter().cloned());
+        for turn in self.path(self.live).into_iter().rev() {
+            let events = self.events(turn);
+            out.events.extend(events.iter().cloned());
+            self.told_again += events.len();
         }
+        self.told_again += 1;
     }
 
     /// Whether a turn is on the live branch.
@@ -218,6 +248,28 @@ mod tests {
         assert_eq!(prompts(&out), ["a", "b", "c"]);
         branches.make_live(a, &mut out);
         assert_eq!(prompts(&out), ["a"]);
+    }
+
+    #[test]
+    fn branches_that_change_without_end_are_told_when_the_log_is_read() {
+        let (mut branches, mut out) = (Branches::default(), Output::default());
+        let a = prompt(&mut branches, ROOT, "a", &mut out);
+        let b = prompt(&mut branches, ROOT, "b", &mut out);
+        for _ in 0..10_000 {
+            branches.tell(a, LogEvent::ToolSettled { turn: 1 }, &mut out);
+            branches.make_live(a, &mut out);
+            branches.make_live(b, &mut out);
+        }
+        let changes = out.events.len();
+        assert!(changes < 2 * TOLD_AGAIN, "{changes} events");
+        prompt(&mut branches, a, "c", &mut out);
+        assert_eq!(out.events.len(), changes);
+        branches.caught_up(&mut out);
+        assert_eq!(prompts(&out), ["a", "c"]);
+        let told = out.events.len();
+        branches.caught_up(&mut out);
+        prompt(&mut branches, b, "d", &mut out);
+        assert_eq!((out.events.len() > told, prompts(&out)), (true, vec!["b".into(), "d".into()]));
     }
 
     #[test]

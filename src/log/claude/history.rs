@@ -3,6 +3,7 @@
 
 use crate::log::lazy::{Json, Object};
 use crate::session::event::KnownTextSource;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The path and the text of a file that this record shows from its first to its last line.
@@ -32,12 +33,14 @@ pub(super) struct History {
     backups: Option<PathBuf>,
     /// Backups of a prompt that has not come yet.
     held: Option<(String, Texts)>,
+    /// Turns and paths whose backup was told. Snapshots list all files again and again.
+    told: HashSet<(usize, String)>,
 }
 
 impl History {
     /// The file history of the log at this path.
     pub(super) fn new(log: Option<&Path>) -> Self {
-        Self { backups: log.and_then(backup_directory), held: None }
+        Self { backups: log.and_then(backup_directory), ..Self::default() }
     }
 
     /// The prompt before which a file-history record's backups were made, and the backups.
@@ -55,6 +58,11 @@ impl History {
         let files = snapshot.object("trackedFileBackups");
         let texts = files.members().filter_map(|(path, of)| backup(path, &of.object())).collect();
         Some((snapshot.string("messageId").or_else(|| record.string("messageId"))?, texts))
+    }
+
+    /// Whether this is the first backup of a file for a turn.
+    pub(super) fn is_first(&mut self, turn: usize, path: &str) -> bool {
+        self.told.insert((turn, path.to_owned()))
     }
 
     /// Keeps backups until their prompt comes.

@@ -75,6 +75,10 @@ impl LogReader for Reader {
             self.record(place, row, record, out);
         });
     }
+
+    fn caught_up(&mut self, out: &mut Output) {
+        self.branches.caught_up(out);
+    }
 }
 
 impl Reader {
@@ -398,16 +402,16 @@ impl Reader {
     /// not when the turn has edited the file already. It is told beside a read of the file, as it
     /// is exact in line ends where the read is not.
     fn tell_texts(&mut self, turn: usize, texts: Texts, out: &mut Output) {
-        let is_read = |text: &KnownTextSource| matches!(text, KnownTextSource::InLog(_));
         for (path, text) in texts {
-            let told = |event: &LogEvent| match event {
-                LogEvent::Edit(edit) => {
-                    edit.path == path && !self.calls.contains_key(&edit.call_id)
-                }
-                LogEvent::KnownText(known) => known.path == path && !is_read(&known.text),
-                _ => false,
+            let edited = |event: &LogEvent| {
+                matches!(event, LogEvent::Edit(edit)
+                    if edit.path == path && !self.calls.contains_key(&edit.call_id))
             };
-            if is_read(&text) || !self.branches.events(turn).iter().any(told) {
+            let is_backup = !matches!(text, KnownTextSource::InLog(_));
+            let late = is_backup
+                && (!self.history.is_first(turn, &path)
+                    || self.branches.events(turn).iter().any(edited));
+            if !late {
                 let known = KnownText { turn: self.branches.number(turn), path, text };
                 self.branches.tell(turn, LogEvent::KnownText(known), out);
             }

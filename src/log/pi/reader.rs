@@ -47,6 +47,10 @@ impl LogReader for Reader {
             self.entry(place, row, entry, out);
         });
     }
+
+    fn caught_up(&mut self, out: &mut Output) {
+        self.branches.caught_up(out);
+    }
 }
 
 impl Reader {
