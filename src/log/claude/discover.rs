@@ -23,16 +23,17 @@ fn homes(places: &Places) -> Vec<PathBuf> {
 /// The session of this log, from its head. The folder's name does not tell the directory: many
 /// directories have one such name.
 fn session(log: PathBuf, cwd: Option<&Path>) -> Option<FoundSession> {
-    let name = log.file_stem()?.to_str()?.to_owned();
+    let id = log.file_stem()?.to_str()?.to_owned();
     // Logs of sub-agents stand beside those of sessions.
-    if name.starts_with("agent-") {
+    if id.starts_with("agent-") {
         return None;
     }
-    let (mut found_cwd, mut title, mut prompt) = (None, None, None);
+    let (mut found_cwd, mut name, mut title, mut prompt) = (None, None, None, None);
     for row in head::rows(&log) {
         for record in lazy::objects(&row).0 {
             found_cwd = found_cwd.or_else(|| record.string("cwd").map(PathBuf::from));
-            title = record.string("customTitle").or_else(|| record.string("aiTitle")).or(title);
+            name = record.string("customTitle").or(name);
+            title = record.string("aiTitle").or(title);
             if prompt.is_none() && record.is("type", "user") && !record.flag("isSidechain") {
                 prompt = match spoken(&record) {
                     Some(Spoken::Prompt(text) | Spoken::Slash(text)) => head::title(&text),
@@ -51,10 +52,10 @@ fn session(log: PathBuf, cwd: Option<&Path>) -> Option<FoundSession> {
     let modified = head::modified(&log);
     wanted.then(|| FoundSession {
         format: "claude",
-        id: name,
+        id,
         path: log,
         cwd: found_cwd,
-        title: title.or(prompt),
+        title: name.or(title).or(prompt),
         modified,
     })
 }

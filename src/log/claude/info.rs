@@ -14,6 +14,8 @@ pub(super) struct Info {
     cwd: Option<String>,
     /// Titles by the last record of the conversation that they are of.
     titles: HashMap<String, String>,
+    /// The title is one that a person gave: no other one takes its place.
+    is_named: bool,
     /// A sub-agent's own log: what is a side chain elsewhere is the conversation here.
     is_subagent: Option<bool>,
 }
@@ -77,7 +79,11 @@ impl Info {
             "ai-title" => "aiTitle",
             _ => "summary",
         };
-        let Some(title) = record.string(key) else { return };
+        let Some(title) = record.string(key).filter(|_| !self.is_named || kind == "custom-title")
+        else {
+            return;
+        };
+        self.is_named |= kind == "custom-title";
         let leaf = record.get("leafUuid").and_then(Json::text);
         match leaf {
             // A summary may be of another session: it counts once its record stands here.
@@ -90,7 +96,7 @@ impl Info {
 
     /// A record stands here: if a title waited for it, that is the session's.
     pub(super) fn noted(&mut self, uuid: &str, branches: &mut Branches, out: &mut Output) {
-        if let Some(title) = self.titles.remove(uuid) {
+        if let Some(title) = self.titles.remove(uuid).filter(|_| !self.is_named) {
             branches.tell_header(|header| header.title = Some(title), out);
         }
     }

@@ -725,6 +725,7 @@ mod tests {
         log.user("1", "one");
         assert_eq!(log.transcript().header.title.as_deref(), Some("Of this"));
         log.plain(r#"{"type":"custom-title","customTitle":"Mine"}"#);
+        log.plain(r#"{"type":"ai-title","aiTitle":"Later"}"#);
         assert_eq!(log.transcript().header.title.as_deref(), Some("Mine"));
     }
 
