@@ -4,6 +4,7 @@ use super::Output;
 use super::lazy::{self, Object};
 use crate::session::Damage;
 use crate::session::event::Place;
+use std::borrow::Cow;
 
 /// Hands out the objects of a line, with its text. A blank line has none and is no damage.
 pub(super) fn each_object(
@@ -15,13 +16,16 @@ pub(super) fn each_object(
     if line.trim_ascii().is_empty() {
         return;
     }
-    let row = String::from_utf8_lossy(line);
     let mut damage = |message: String| {
         out.damages.push(Damage { line: Some(place.line), offset: Some(place.offset), message });
     };
-    if std::str::from_utf8(line).is_err() {
-        damage("not UTF-8: read with replacement characters".to_owned());
-    }
+    let row = std::str::from_utf8(line).map_or_else(
+        |_| {
+            damage("not UTF-8: read with replacement characters".to_owned());
+            String::from_utf8_lossy(line)
+        },
+        Cow::Borrowed,
+    );
     let (objects, cause) = lazy::objects(&row);
     cause.into_iter().for_each(&mut damage);
     for object in objects {

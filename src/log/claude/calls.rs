@@ -164,9 +164,9 @@ impl<'a> ToolResult<'a> {
     /// How an edit went.
     pub(super) fn outcome(&self) -> EditOutcome {
         let details = self.details.and_then(Json::text).unwrap_or_default();
-        let error = self.details.and_then(|details| details.object().string("error"));
         if !self.is_error {
-            let failed = details.starts_with("Error:") || error.is_some_and(|e| !e.is_empty());
+            let error = || self.details?.object().string("error");
+            let failed = details.starts_with("Error:") || error().is_some_and(|e| !e.is_empty());
             return if failed { EditOutcome::Failed } else { EditOutcome::Applied };
         }
         let text = self.text();

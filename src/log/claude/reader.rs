@@ -160,10 +160,13 @@ impl Reader {
         let results = ToolResult::all(record);
         if !results.is_empty() {
             let alone = results.len() == 1;
+            let mut looked = false;
             for result in &results {
-                self.settle(here, row, result, alone, out);
+                looked |= self.settle(here, row, result, alone, out);
             }
-            self.known_text(here, record, out);
+            if looked {
+                self.known_text(here, record, out);
+            }
             if !here.side && interrupts(record) {
                 self.branches.end(here.turn, here.at, TurnState::Interrupted, out);
             }
@@ -314,7 +317,7 @@ impl Reader {
         self.calls.insert(call.id, Call { turn: here.turn, kind });
     }
 
-    /// A result came. It belongs to the turn of its call.
+    /// A result came. It belongs to the turn of its call. Says whether the call only looked.
     fn settle(
         &mut self,
         here: &Here,
@@ -322,8 +325,9 @@ impl Reader {
         result: &ToolResult<'_>,
         alone: bool,
         out: &mut Output,
-    ) {
-        let Some(call) = self.calls.remove(&result.id) else { return };
+    ) -> bool {
+        let Some(call) = self.calls.remove(&result.id) else { return false };
+        let looked = matches!(call.kind, CallKind::Look);
         let (turn, call_id) = (self.branches.number(call.turn), result.id.clone());
         let place = Some(here.place);
         let event = match call.kind {
@@ -351,6 +355,7 @@ impl Reader {
             CallKind::Present(_) | CallKind::Look => LogEvent::ToolSettled { turn },
         };
         self.branches.tell(call.turn, event, out);
+        looked
     }
 
     fn system(&mut self, here: &Here, record: &Object<'_>, out: &mut Output) {
