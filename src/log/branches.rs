@@ -8,6 +8,7 @@ use super::Output;
 use crate::session::TurnState;
 use crate::session::event::{EditOutcome, Header, LogEvent};
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The place before the first turn.
 pub(super) const ROOT: usize = 0;
@@ -16,8 +17,9 @@ pub(super) const ROOT: usize = 0;
 #[derive(Debug)]
 pub(super) struct Branches {
     turns: Vec<Turn>,
-    /// Each entry's turn, and when it was written, by the entry's id.
-    entries: HashMap<Box<str>, (usize, Option<i64>)>,
+    /// Each entry's turn, and when it was written (the low bits), by its id's hash: a log has
+    /// many entries, and their ids are long.
+    entries: HashMap<u64, (u32, Option<u32>)>,
     live: usize,
     header: Header,
     /// How many events were told again since the reader last caught up.
@@ -63,20 +65,25 @@ impl Branches {
 
     /// The turn of an entry that was noted.
     pub(super) fn turn_of(&self, id: &str) -> Option<usize> {
-        self.entries.get(id).map(|(turn, _)| *turn)
+        self.entries.get(&key(id)).map(|(turn, _)| *turn as usize)
     }
 
     /// Whether this very entry was noted before (a copy of it comes along with a resumed session).
     pub(super) fn is_copy(&self, id: &str, at: Option<i64>) -> bool {
-        at.is_some() && self.entries.get(id).is_some_and(|(_, noted)| *noted == at)
+        at.is_some() && self.entries.get(&key(id)).is_some_and(|(_, noted)| *noted == low_bits(at))
     }
 
     /// Notes which turn an entry belongs to.
     pub(super) fn note(&mut self, id: &str, at: Option<i64>, turn: usize) {
-        self.entries.insert(id.into(), (turn, at));
+        self.entries.insert(key(id), (turn as u32, low_bits(at)));
         if let Some(turn) = self.turns.get_mut(turn) {
             turn.last_at = turn.last_at.max(at);
         }
+    }
+
+    /// What was told of the session as a whole.
+    pub(super) fn header(&self) -> &Header {
+        &self.header
     }
 
     /// The 1-based number of a turn on its branch.
@@ -213,6 +220,16 @@ impl Branches {
         let parent = |turn: &usize| self.turns.get(*turn).and_then(|turn| turn.parent);
         std::iter::successors(Some(turn), parent).collect()
     }
+}
+
+fn key(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn low_bits(at: Option<i64>) -> Option<u32> {
+    at.and_then(|at| u32::try_from(at & i64::from(u32::MAX)).ok())
 }
 
 #[cfg(test)]

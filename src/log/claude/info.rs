@@ -42,6 +42,15 @@ impl Info {
         branches: &mut Branches,
         out: &mut Output,
     ) {
+        // Nearly every record says what is known.
+        let known = branches.header();
+        let complete = known.cwd.is_some() && known.created_at.is_some();
+        if complete
+            && known.agent_version.is_some()
+            && known.id.as_deref() == record.text("sessionId").as_deref()
+        {
+            return;
+        }
         let string = |one: &str, other: &str| record.string(one).or_else(|| record.string(other));
         if self.cwd.is_none() {
             self.cwd = record.string("cwd");

@@ -40,7 +40,8 @@ struct Call {
 
 enum CallKind {
     Edit {
-        /// The row of the call, where it must be kept: it holds the calls of several edits.
+        /// The row of the call, if it holds the calls of several edits. A row with one result
+        /// tells which of them is meant; a row with several does not.
         row: Option<String>,
     },
     Command,
@@ -292,10 +293,7 @@ impl Reader {
         };
         let (kind, event) = match call.deed() {
             Deed::Edit(path) => {
-                let body = match row {
-                    Some(_) => EditSource::Kept(Arc::new(edits::body(&call, None))),
-                    None => EditSource::InLog { call: here.place, result: None },
-                };
+                let body = EditSource::InLog { call: here.place, result: None };
                 let edit = Edit {
                     turn,
                     call_id: call.id.clone(),
@@ -332,7 +330,7 @@ impl Reader {
         let place = Some(here.place);
         let event = match call.kind {
             CallKind::Edit { row: call_row } => {
-                let body = call_row.map(|call_row| {
+                let body = call_row.filter(|_| !alone).map(|call_row| {
                     Arc::new(edits::from_rows(&call_row, Some(row), Some(&result.id)))
                 });
                 LogEvent::EditSettled {
@@ -712,13 +710,27 @@ mod tests {
             &json!({"message": {"content": [call("a", "/w/a"), call("b", "/w/b")]}}),
         );
         log.result("b", false, "File created successfully at: /w/b").result("a", true, "no");
-        let edits = &log.transcript().turns[0].edits;
+        log.row(
+            "assistant",
+            "3",
+            &json!({"message": {"content": [call("c", "/w/c"), call("d", "/w/d")]}}),
+        );
+        let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "ok"});
+        log.row("user", "4", &json!({"message": {"content": [result("c"), result("d")]}}));
+        let edits = log.transcript().turns.remove(0).edits;
         assert_eq!(
             (edits[0].outcome, edits[1].outcome),
             (EditOutcome::Failed, EditOutcome::Applied)
         );
-        let EditSource::Kept(body) = &edits[1].body else { panic!("not kept") };
-        assert_eq!(body.after.as_deref(), Some("/w/b"));
+        let written = |index: usize| match &edits[index].body {
+            EditSource::Kept(body) => body.after.clone(),
+            EditSource::InLog { call, result } => {
+                let row = |place: Place| log.rows[place.line as usize - 1].as_str();
+                edits::from_rows(row(*call), result.map(row), None).after
+            }
+        };
+        let paths: Vec<_> = edits.iter().map(|edit| Some(edit.path.clone())).collect();
+        assert_eq!((0..4).map(written).collect::<Vec<_>>(), paths);
     }
 
     #[test]

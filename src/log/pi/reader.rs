@@ -10,7 +10,6 @@ use crate::session::event::{
 };
 use crate::session::{CommandOutcome, TurnState};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Reads one log.
 #[derive(Default)]
@@ -27,10 +26,7 @@ struct Waiting {
 }
 
 enum Kind {
-    Edit {
-        /// The row of the call, where it must be kept: it holds the calls of several edits.
-        row: Option<String>,
-    },
+    Edit,
     Command,
     Read(Option<String>),
     Present(Vec<(String, Option<String>)>),
@@ -43,8 +39,8 @@ impl LogReader for Reader {
         if partial.iter().any(|start| line.starts_with(start)) {
             return;
         }
-        row::each_object(place, line, out, |row, entry, out| {
-            self.entry(place, row, entry, out);
+        row::each_object(place, line, out, |_, entry, out| {
+            self.entry(place, entry, out);
         });
     }
 
@@ -54,7 +50,7 @@ impl LogReader for Reader {
 }
 
 impl Reader {
-    fn entry(&mut self, place: Place, row: &str, entry: &Object<'_>, out: &mut Output) {
+    fn entry(&mut self, place: Place, entry: &Object<'_>, out: &mut Output) {
         let kind = entry.text("type").unwrap_or_default();
         if kind == "session" {
             self.header(entry, out);
@@ -71,7 +67,7 @@ impl Reader {
             self.branches.make_live(turn, out);
         }
         match &*kind {
-            "message" | "message_end" => self.message(&mut turn, at, place, row, entry, out),
+            "message" | "message_end" => self.message(&mut turn, at, place, entry, out),
             "session_info" => {
                 let name = entry.string("name");
                 self.branches
@@ -104,7 +100,6 @@ impl Reader {
         turn: &mut usize,
         at: Option<i64>,
         place: Place,
-        row: &str,
         entry: &Object<'_>,
         out: &mut Output,
     ) {
@@ -115,10 +110,10 @@ impl Reader {
                 let (number, text) = (self.branches.number(*turn), prompt(&message));
                 self.branches.tell(*turn, LogEvent::Prompt { turn: number, text }, out);
             }
-            Some("assistant") => self.assistant(turn, at, place, row, entry, out),
+            Some("assistant") => self.assistant(turn, at, place, entry, out),
             Some("toolResult") => {
                 if let Some(result) = calls::result(entry) {
-                    self.settle(at, place, row, &result, out);
+                    self.settle(at, place, &result, out);
                 }
             }
             Some("bashExecution") => self.persons_command(*turn, place, entry, &message, out),
@@ -131,7 +126,6 @@ impl Reader {
         turn: &mut usize,
         at: Option<i64>,
         place: Place,
-        row: &str,
         entry: &Object<'_>,
         out: &mut Output,
     ) {
@@ -140,9 +134,8 @@ impl Reader {
             // The log lacks its first rows.
             *turn = self.branches.start(ROOT, at, out);
         }
-        let edits = calls.iter().filter(|call| call.edits().is_some()).count();
         for call in calls {
-            self.call(*turn, place, (edits > 1).then_some(row), call, out);
+            self.call(*turn, place, call, out);
         }
         let state = match entry.object("message").text("stopReason").as_deref() {
             Some("stop") => TurnState::Completed,
@@ -153,25 +146,16 @@ impl Reader {
         self.branches.end(*turn, at, state, out);
     }
 
-    fn call(
-        &mut self,
-        turn: usize,
-        place: Place,
-        row: Option<&str>,
-        call: Call<'_>,
-        out: &mut Output,
-    ) {
+    fn call(&mut self, turn: usize, place: Place, call: Call<'_>, out: &mut Output) {
         let number = self.branches.number(turn);
         let call_id = call.id.clone();
         let kind = if let Some(path) = call.edits() {
-            let body = match row {
-                Some(_) => EditSource::Kept(Arc::new(call.body(None))),
-                None => EditSource::InLog { call: place, result: None },
-            };
+            // The row may hold several edits; the result tells which of them is meant.
+            let body = EditSource::InLog { call: place, result: None };
             let outcome = EditOutcome::Pending;
             let edit = Edit { turn: number, call_id, tool: call.name, path, outcome, body };
             self.branches.tell(turn, LogEvent::Edit(edit), out);
-            Kind::Edit { row: row.map(str::to_owned) }
+            Kind::Edit
         } else if let Some(files) = call.presents() {
             Kind::Present(files)
         } else if call.looks() {
@@ -188,20 +172,12 @@ impl Reader {
     }
 
     /// A result came. It belongs to the turn of its call.
-    fn settle(
-        &mut self,
-        at: Option<i64>,
-        place: Place,
-        row: &str,
-        result: &ToolResult<'_>,
-        out: &mut Output,
-    ) {
+    fn settle(&mut self, at: Option<i64>, place: Place, result: &ToolResult<'_>, out: &mut Output) {
         let Some(waiting) = self.calls.remove(&result.id) else { return };
         let (turn, call_id) = (self.branches.number(waiting.turn), result.id.clone());
         let event = match waiting.kind {
-            Kind::Edit { row: call } => {
-                let body = call.map(|call| Arc::new(calls::body_from_rows(&call, Some(row))));
-                let (outcome, result) = (result.outcome(), Some(place));
+            Kind::Edit => {
+                let (outcome, result, body) = (result.outcome(), Some(place), None);
                 LogEvent::EditSettled { turn, call_id, outcome, result, body }
             }
             Kind::Command => {
@@ -346,8 +322,6 @@ mod tests {
             row(result("a", false, "ok")),
         ]);
         assert_eq!(turns(&log), ["one Failed: ", "two Open: a"]);
-        let EditSource::Kept(body) = &log.turns[1].edits[0].body else { panic!("not kept") };
-        assert_eq!(body.after.as_deref(), Some("a"));
     }
 
     #[test]
