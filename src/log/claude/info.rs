@@ -30,8 +30,10 @@ impl Info {
     pub(super) fn is_side(&mut self, record: &Object<'_>) -> bool {
         let caller = record.get("parent_tool_use_id");
         let side = record.flag("isSidechain") || caller.is_some_and(|caller| !caller.is_null());
+        // The first record tells whose log this is.
         let own_log = side && record.has("agentId");
-        side && !*self.is_subagent.get_or_insert(own_log)
+        let is_subagent = *self.is_subagent.get_or_insert(own_log);
+        side && !is_subagent
     }
 
     /// Takes what a record of the conversation says.

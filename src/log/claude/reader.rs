@@ -123,7 +123,7 @@ impl Reader {
     ) {
         let at = record.get("timestamp").and_then(millis);
         let uuid = record.string("uuid").unwrap_or_default();
-        if self.branches.is_copy(&uuid, at) {
+        if !uuid.is_empty() && self.branches.is_copy(&uuid, at) {
             return;
         }
         let side = self.info.is_side(record);
@@ -137,7 +137,7 @@ impl Reader {
             "attachment" => self.known_text(&here, record, out),
             _ => {}
         }
-        self.ids_repeat |= self.branches.turn_of(&uuid).is_some();
+        self.ids_repeat |= !uuid.is_empty() && self.branches.turn_of(&uuid).is_some();
         self.branches.note(&uuid, at, here.turn);
         self.info.noted(&uuid, &mut self.branches, out);
     }
@@ -575,6 +575,17 @@ mod tests {
         let mut log = Log::default();
         for (uuid, text) in [("1", "one"), ("2", "two")] {
             let row = json!({"type": "user", "uuid": uuid, "parentUuid": null, "message": {"content": text}});
+            log.plain(&row.to_string());
+        }
+        assert_eq!(log.turns().len(), 2);
+    }
+
+    #[test]
+    fn rows_without_ids_are_no_copies() {
+        let mut log = Log::default();
+        for text in ["one", "two"] {
+            let at = "2026-12-01T00:00:00Z";
+            let row = json!({"type": "user", "timestamp": at, "message": {"content": text}});
             log.plain(&row.to_string());
         }
         assert_eq!(log.turns().len(), 2);

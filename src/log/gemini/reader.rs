@@ -127,7 +127,7 @@ impl Reader {
             }
             Some("message") if record.is("role", "user") => {
                 let text = record.string("content").unwrap_or_default();
-                self.session.begin("", text, at, out);
+                self.session.begin(text, at, out);
             }
             Some("tool_use") => self.stream_call(place, record, out),
             Some("tool_result") => self.stream_result(place, at, record, out),

@@ -22,8 +22,8 @@ pub(super) struct Session {
     common: Option<PathBuf>,
     /// The working directory in the header is such a guess.
     guessed: bool,
-    /// Prompts that count, in order: their message ids and turns.
-    prompts: Vec<(String, u32)>,
+    /// Where the prompts that count stand among the messages.
+    prompts: Vec<usize>,
     /// The turn of each message, by its id, in the order in which they came first.
     messages: HashMap<String, (usize, u32)>,
     /// Calls that were told and how they stood, by message and call: a call's id is not unique in
@@ -86,7 +86,7 @@ impl Session {
         let known = self.messages.get(&key).map(|(_, turn)| *turn);
         let is_prompt = known.is_none() && kind == "user";
         if let Some(text) = prompt(message).filter(|_| is_prompt) {
-            self.begin(&id, text, at, out);
+            self.begin(text, at, out);
         }
         let turn = known.unwrap_or(self.turn);
         let order = self.messages.len();
@@ -114,10 +114,7 @@ impl Session {
         // An id that is not known takes everything away.
         let order = found.map_or(0, |(order, _)| order);
         let before = self.prompts.len();
-        let messages = &self.messages;
-        self.prompts.retain(|(id, _)| {
-            messages.get(&format!("user {id}")).is_some_and(|(at, _)| *at < order)
-        });
+        self.prompts.retain(|at| *at < order);
         let turns = (before - self.prompts.len()) as u32;
         if turns > 0 {
             if self.state == TurnState::Open {
@@ -128,14 +125,14 @@ impl Session {
     }
 
     /// Begins a turn.
-    pub(super) fn begin(&mut self, id: &str, text: String, at: Option<i64>, out: &mut Output) {
+    pub(super) fn begin(&mut self, text: String, at: Option<i64>, out: &mut Output) {
         if self.turn > 0 && self.state == TurnState::Open {
             self.end(self.last_at, TurnState::Completed, out);
         }
         self.turn += 1;
         let turn = self.turn;
         (self.state, self.last_at) = (TurnState::Open, at);
-        self.prompts.push((id.to_owned(), turn));
+        self.prompts.push(self.messages.len());
         out.events.push(LogEvent::TurnStart { turn, at });
         if !text.is_empty() {
             out.events.push(LogEvent::Prompt { turn, text });
@@ -193,7 +190,7 @@ impl Session {
     fn call(&mut self, turn: u32, call: &Call<'_>, place: Option<Place>, out: &mut Output) {
         if turn == 0 && !call.looks() {
             // The log lacks its first rows.
-            self.begin("", String::new(), None, out);
+            self.begin(String::new(), None, out);
         }
         let (turn, call_id) = (turn.max(1), call.id.clone());
         if let Some(path) = call.edits() {
