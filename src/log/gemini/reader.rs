@@ -377,6 +377,13 @@ mod tests {
     }
 
     #[test]
+    fn messages_without_an_id_are_each_their_own() {
+        let said = |text: &str| json!({"type": "user", "content": text});
+        let log = read(&[json!({"$set": {"messages": [said("one"), said("two")]}})]);
+        assert_eq!(turns(&log), ["one Completed: ", "two Open: "]);
+    }
+
+    #[test]
     fn odd_rows_are_survived() {
         let log = read(&[
             json!({"$set": 1}),

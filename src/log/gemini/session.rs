@@ -81,15 +81,15 @@ impl Session {
         let kind = message.text("type").unwrap_or_default();
         let at = message.get("timestamp").and_then(millis);
         let id = message.string("id").unwrap_or_default();
+        let order = self.messages.len();
         // One id may be used by a message and by the answer to its calls.
-        let key = format!("{kind} {id}");
+        let key = if id.is_empty() { format!("#{order}") } else { format!("{kind} {id}") };
         let known = self.messages.get(&key).map(|(_, turn)| *turn);
         let is_prompt = known.is_none() && kind == "user";
-        if let Some(text) = prompt(message).filter(|_| is_prompt) {
+        if let Some(text) = is_prompt.then(|| prompt(message)).flatten() {
             self.begin(text, at, out);
         }
         let turn = known.unwrap_or(self.turn);
-        let order = self.messages.len();
         self.messages.entry(key).or_insert((order, turn));
         if turn == self.turn {
             self.last_at = self.last_at.max(at);
