@@ -8,7 +8,7 @@ use super::{FORMATS, LogFormat, LogReader, Output, rows};
 use crate::session::Damage;
 use crate::session::event::{LogEvent, Place};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A log of lines and how far it has been read.
 pub(super) struct Lines {
@@ -21,8 +21,9 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(stored: Stored, forced: Option<&'static dyn LogFormat>) -> Self {
-        Self { stored, decoder: None, feed: Feed::new(forced), read: 0, buffer: vec![0; PIECE] }
+    pub(super) fn new(stored: Stored, forced: Option<&'static dyn LogFormat>, path: &Path) -> Self {
+        let feed = Feed::new(forced, path);
+        Self { stored, decoder: None, feed, read: 0, buffer: vec![0; PIECE] }
     }
 
     pub(super) fn format(&self) -> Option<&'static dyn LogFormat> {
@@ -98,6 +99,8 @@ impl Lines {
 
 /// Lines to the reader of their format; the first ones wait until the format is known.
 pub(super) struct Feed {
+    /// Where the log is, or what stands for that.
+    path: PathBuf,
     format: Option<&'static dyn LogFormat>,
     reader: Option<Box<dyn LogReader>>,
     /// Whether the reader cuts lines of several rows by itself.
@@ -122,8 +125,9 @@ const WAITING: usize = 1000;
 const HELD: usize = 4 << 20;
 
 impl Feed {
-    pub(super) fn new(forced: Option<&'static dyn LogFormat>) -> Self {
+    pub(super) fn new(forced: Option<&'static dyn LogFormat>, path: &Path) -> Self {
         let mut feed = Self {
+            path: path.to_owned(),
             format: None,
             reader: None,
             splits: false,
@@ -138,7 +142,7 @@ impl Feed {
     }
 
     fn choose(&mut self, format: &'static dyn LogFormat) {
-        let reader = format.reader();
+        let reader = format.reader_at(&self.path);
         self.splits = reader.splits_rows();
         self.reader = Some(reader);
         self.format = Some(format);

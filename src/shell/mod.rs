@@ -124,7 +124,6 @@ struct World {
     /// The session's thread; none where there is no log.
     asks: Option<Sender<Ask>>,
     /// Dropping it stops the follower.
-    #[expect(dead_code, reason = "kept for as long as the log is followed")]
     tail: Option<tail::Tail>,
 }
 

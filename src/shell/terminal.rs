@@ -28,7 +28,6 @@ impl Terminal {
         }));
         Ok(Self)
     }
-
 }
 
 /// Takes the terminal again after `give_back`.
