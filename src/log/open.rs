@@ -437,4 +437,36 @@ mod tests {
         let text = log(1, 0).replace("text 1", &"x".repeat(20 << 20));
         assert_eq!(told(&mut open(text.as_bytes())).turns[0].edits.len(), 1);
     }
+
+    proptest::proptest! {
+        /// Whatever happened to a log's bytes, reading it ends, and damage is told in one line each.
+        #[test]
+        fn no_bytes_break_the_reader(
+            packed: bool,
+            hits in proptest::collection::vec((0usize..3000, proptest::prelude::any::<u8>(), 0usize..40), 1..12),
+        ) {
+            let text = log(3, 2);
+            let mut bytes = if packed { frames(&text, 3) } else { text.into_bytes() };
+            for (at, byte, dropped) in hits {
+                let at = at.min(bytes.len() - 1);
+                bytes[at] = byte;
+                let end = (at + dropped).min(bytes.len() - 1);
+                bytes.drain(at..end);
+            }
+            let mut out = Output::default();
+            if open(&bytes).read_all(&mut out).is_ok() {
+                let mut log = open(&bytes);
+                let told = transcript(Output { events: out.events, damages: Vec::new() });
+                log.read_all(&mut Output::default()).unwrap();
+                let mut rows = log.rows().unwrap().unwrap();
+                for edit in told.turns.iter().flat_map(|turn| &turn.edits) {
+                    let EditSource::InLog { call, .. } = &edit.body else { panic!() };
+                    proptest::prop_assert!(rows.row(call).is_ok(), "{:?}", call);
+                }
+                for damage in out.damages {
+                    proptest::prop_assert!(!damage.message.contains('\n'));
+                }
+            }
+        }
+    }
 }
