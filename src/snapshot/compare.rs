@@ -97,7 +97,7 @@ pub fn changes_between(
             files.extend(file_change(&change, place));
         } else {
             let path = escape_bytes(place_of(&change));
-            notes.push(format!("{:?} is no path that git allows in a tree: left out", path));
+            notes.push(format!("{path:?} is no path that git allows in a tree: left out"));
         }
     }
     files.sort_by(|a, b| cmp_utf16(&a.file.display, &b.file.display));
