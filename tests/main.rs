@@ -2,14 +2,24 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail loudly")]
 #![allow(missing_docs, unreachable_pub, reason = "tests are read, not called")]
 
+/// Logs of Claude Code, Gemini CLI and pi, as their clients wrote them.
+mod agents;
 /// The floors of the house.
 mod architecture;
+/// Comparisons against the reference pairs and against git itself.
+mod comparison;
 /// The store when things go wrong.
 mod faults;
 /// Real logs, told as upstream tells them.
 mod formats;
+/// What is read is shown, never sent.
+mod hostile;
+/// Keys in, screens out.
+mod journeys;
 /// Display paths, their order, and canonical paths.
 mod paths;
+/// A person at the reviewer, without a terminal.
+mod person;
 /// Edits of a log made into changed files.
 mod replays;
 /// Where shared material lies.

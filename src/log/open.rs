@@ -118,7 +118,7 @@ impl LogFile {
         options: &OpenOptions,
     ) -> Result<Self, LogError> {
         let forced = forced(options.format.as_deref())?;
-        let lines = Lines::new(stored, forced);
+        let lines = Lines::new(stored, forced, name);
         Ok(Self { path: name.to_owned(), body: Body::Lines(Box::new(lines)) })
     }
 

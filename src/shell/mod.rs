@@ -30,6 +30,7 @@ use terminal::Terminal;
 use workers::{CompareJob, CountJob, Objects, SearchJob};
 
 /// What the reviewer opens.
+#[expect(clippy::large_enum_variant, reason = "there is one, and it is moved once")]
 pub enum Opening {
     /// A session's log, followed.
     Log {
@@ -88,7 +89,7 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
     listen(&send)?;
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let painter = Painter::new(out, settings.erases_in_colour);
-    Loop { app, world, painter, terminal, theme: settings.theme }.run(&inbox)
+    Loop { app, world, painter, _terminal: terminal, theme: settings.theme }.run(&inbox)
 }
 
 /// Starts the threads that wait for input and signals.
@@ -123,7 +124,7 @@ struct World {
     /// The session's thread; none where there is no log.
     asks: Option<Sender<Ask>>,
     /// Dropping it stops the follower.
-    _tail: Option<tail::Tail>,
+    tail: Option<tail::Tail>,
 }
 
 impl World {
@@ -140,7 +141,7 @@ impl World {
             counter: workers::counter(Arc::clone(&objects), time, Arc::clone(send))?,
             searcher: workers::searcher(Arc::clone(send))?,
             asks: None,
-            _tail: None,
+            tail: None,
         };
         match opening {
             Opening::Changes { title, changes, objects: theirs } => {
@@ -161,7 +162,7 @@ impl World {
                 let how = OpenOptions { format: options.format.clone(), session: None };
                 let asks = follow::start(options, objects, Arc::clone(send))?;
                 let told = asks.clone();
-                world._tail = Some(tail::follow(path, how, move |event| {
+                world.tail = Some(tail::follow(path, how, move |event| {
                     // The session's thread is gone only when the program ends.
                     let _ = told.send(Ask::Tail(event));
                 }));
@@ -191,7 +192,7 @@ struct Loop {
     app: App,
     world: World,
     painter: Painter<BufWriter<Stdout>>,
-    terminal: Terminal,
+    _terminal: Terminal,
     theme: Theme,
 }
 
@@ -203,21 +204,16 @@ impl Loop {
         loop {
             events.extend(inbox.try_iter());
             if events.is_empty() {
-                match patience.take() {
-                    Some(until) => {
-                        let left = until.saturating_duration_since(Instant::now());
-                        if let Ok(event) = inbox.recv_timeout(left) {
-                            events.push(event);
-                            patience = Some(until);
-                        }
+                if let Some(until) = patience.take() {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if let Ok(event) = inbox.recv_timeout(left) {
+                        events.push(event);
+                        patience = Some(until);
                     }
-                    None => {
-                        self.paint()?;
-                        match inbox.recv() {
-                            Ok(event) => events.push(event),
-                            Err(_) => return Ok(()),
-                        }
-                    }
+                } else {
+                    self.paint()?;
+                    let Ok(event) = inbox.recv() else { return Ok(()) };
+                    events.push(event);
                 }
             }
             for event in events.drain(..) {
@@ -252,7 +248,7 @@ impl Loop {
         match effect {
             Effect::Quit => return Ok(false),
             Effect::Suspend => {
-                self.terminal.give();
+                terminal::give_back();
                 signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
                 self.resume()?;
             }
@@ -278,7 +274,7 @@ impl Loop {
 
     /// After a stop: the terminal is taken again and drawn anew.
     fn resume(&mut self) -> io::Result<()> {
-        self.terminal.retake()?;
+        terminal::retake()?;
         self.painter.forget();
         self.app.size = terminal::size();
         Ok(())

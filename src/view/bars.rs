@@ -2,7 +2,7 @@
 
 use super::paint::Painter;
 use super::theme::Role;
-use crate::app::{App, COMMANDS, Focus, Live, Overlay, Scope, Shown, Subject};
+use crate::app::{App, COMMANDS, Focus, Live, Overlay, Scope, Subject};
 use crate::session::ChangesSource;
 use crate::text;
 use ratatui::layout::Rect;
@@ -34,8 +34,13 @@ pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
     };
     let base = base(app);
     let place = place(app);
-    let right = format!(" {base}{place}");
-    let right_cells = text::width(&right).min(usize::from(area.width) / 2);
+    // The least important words are the first to go where it is narrow.
+    let half = usize::from(area.width) / 2;
+    let right = [format!("{base}{place}"), format!("{base}{place}").replace(" · change", " ·")]
+        .into_iter()
+        .find(|right| text::width(right) <= half)
+        .unwrap_or(base);
+    let right_cells = text::width(&right).min(half);
     let counts = counts(app);
     let room = usize::from(area.width).saturating_sub(right_cells + 1);
     let path_room = room.saturating_sub(counts.iter().map(|(c, _)| text::width(c) + 1).sum());
@@ -71,8 +76,8 @@ fn base(app: &App) -> String {
     let source = match changes.source {
         ChangesSource::Recorded => "recorded",
         ChangesSource::Snapshot => "snapshot",
-        ChangesSource::Replayed => "replayed from the log",
-        ChangesSource::Hunks => "hunks of the log",
+        ChangesSource::Replayed => "replayed",
+        ChangesSource::Hunks => "log hunks",
     };
     match turn.head.turn.turn {
         0 => source.into(),
@@ -149,10 +154,8 @@ fn live(app: &App) -> String {
     if app.viewer.is_waiting && app.viewer.shown.is_none() {
         parts.push("comparing…".into());
     }
-    if let Some(Shown::Text(comparison)) = &app.viewer.shown {
-        if comparison.coarse {
-            parts.push("coarse".into());
-        }
+    if app.viewer.comparison().is_some_and(|comparison| comparison.coarse) {
+        parts.push("coarse".into());
     }
     if !app.info.warnings.is_empty() {
         let many = app.info.warnings.len();
