@@ -4,3 +4,6 @@
 
 /// The floors of the house.
 mod architecture;
+
+/// The work tree as a tree, against git.
+mod trees;
