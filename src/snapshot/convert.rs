@@ -2,6 +2,8 @@
 
 use super::disk::{Directory, FileStat, as_path, stat_of};
 use super::objects::Objects;
+use super::sparse::Sparse;
+use super::tracked;
 use gix::attrs::search::Outcome;
 use gix::bstr::BStr;
 use gix::filter::plumbing::Pipeline;
@@ -15,7 +17,7 @@ use gix::worktree::stack::state::{attributes, ignore};
 use gix::{ObjectId, Repository};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::sync::atomic::AtomicBool;
 
 /// Larger files are streamed instead of held in memory.
@@ -47,10 +49,11 @@ pub(super) struct Candidate<'a> {
 }
 
 impl<'a> Converter<'a> {
-    pub(super) fn new(repository: &'a Repository, index: &State) -> gix::Result<Self> {
+    pub(super) fn new(repository: &'a Repository, index: &State, sparse: Option<&Sparse>) -> gix::Result<Self> {
+        let patterns = pattern_files(index, sparse);
         let stack = repository
             .attributes(
-                index,
+                &patterns,
                 attributes::Source::WorktreeThenIdMapping,
                 ignore::Source::WorktreeThenIdMappingIfNotSkipped,
                 None,
@@ -85,14 +88,20 @@ impl<'a> Converter<'a> {
         Ok(platform.is_excluded())
     }
 
-    /// A digest of all that decides what the file's bytes become, besides the bytes.
-    pub(super) fn digest(&mut self, candidate: &Candidate<'_>) -> gix::Result<u64> {
+    /// Finds the attributes of a file.
+    fn look_up(&mut self, path: &[u8]) -> gix::Result<()> {
         let platform = self
             .stack
-            .at_path(BStr::new(candidate.path), Some(Mode::FILE), &self.repository.objects)
+            .at_path(BStr::new(path), Some(Mode::FILE), &self.repository.objects)
             .map_err(gix::Error::from_error)?;
         self.outcome.reset();
         platform.matching_attributes(&mut self.outcome);
+        Ok(())
+    }
+
+    /// A digest of all that decides what the file's bytes become, besides the bytes.
+    pub(super) fn digest(&mut self, candidate: &Candidate<'_>) -> gix::Result<u64> {
+        self.look_up(candidate.path)?;
         let mut digest = DefaultHasher::new();
         self.settings.hash(&mut digest);
         candidate.indexed.hash(&mut digest);
@@ -114,13 +123,50 @@ impl<'a> Converter<'a> {
             .directory
             .file(candidate.name)
             .map_err(gix::Error::from_error)?;
-        let id = if before.size > HELD_BYTES {
-            self.large(candidate, &mut file, &before, objects, cancel)?
-        } else {
-            self.held(candidate, &mut file, &before, objects)?
+        let id = match self.read(candidate, &mut file, &before, objects, cancel) {
+            // A filter program that fails is as none, unless it is required.
+            Err(_) if self.filter_may_fail(candidate)? => {
+                file.rewind().map_err(gix::Error::from_error)?;
+                let drivers = std::mem::take(&mut self.pipeline.options_mut().drivers);
+                let id = self.read(candidate, &mut file, &before, objects, cancel);
+                self.pipeline.options_mut().drivers = drivers;
+                id?
+            }
+            id => id?,
         };
         let unchanged = stat_of(&file).is_ok_and(|after| after == before);
         Ok((id, unchanged.then_some(before)))
+    }
+
+    /// Whether the file has a filter program that git would do without.
+    fn filter_may_fail(&mut self, candidate: &Candidate<'_>) -> gix::Result<bool> {
+        self.look_up(candidate.path)?;
+        let name = self
+            .outcome
+            .iter_selected()
+            .find(|found| found.assignment.name.as_str() == "filter")
+            .and_then(|found| found.assignment.state.as_bstr().map(ToOwned::to_owned));
+        let drivers = &self.pipeline.options_mut().drivers;
+        Ok(name.is_some_and(|name| {
+            drivers
+                .iter()
+                .any(|driver| driver.name == name && !driver.required)
+        }))
+    }
+
+    fn read(
+        &mut self,
+        candidate: &Candidate<'_>,
+        file: &mut File,
+        stat: &FileStat,
+        objects: &Objects,
+        cancel: &AtomicBool,
+    ) -> gix::Result<ObjectId> {
+        if stat.size > HELD_BYTES {
+            self.large(candidate, file, stat, objects, cancel)
+        } else {
+            self.held(candidate, file, stat, objects)
+        }
     }
 
     fn held(
@@ -135,8 +181,7 @@ impl<'a> Converter<'a> {
             .map_err(gix::Error::from_error)?;
         match self.convert(candidate, content.as_slice(), objects)? {
             ToGitOutcome::Unchanged(_) => objects.put(Kind::Blob, &content),
-            ToGitOutcome::Buffer(converted) => objects.put(Kind::Blob, converted),
-            ToGitOutcome::Process(output) => put_output(output, objects),
+            converted => put_converted(converted, objects),
         }
     }
 
@@ -150,8 +195,7 @@ impl<'a> Converter<'a> {
     ) -> gix::Result<ObjectId> {
         match self.convert(candidate, file, objects)? {
             ToGitOutcome::Unchanged(file) => objects.put_file(file, stat, cancel),
-            ToGitOutcome::Buffer(converted) => objects.put(Kind::Blob, converted),
-            ToGitOutcome::Process(output) => put_output(output, objects),
+            converted => put_converted(converted, objects),
         }
     }
 
@@ -181,12 +225,37 @@ impl<'a> Converter<'a> {
     }
 }
 
-fn put_output(mut output: impl Read, objects: &Objects) -> gix::Result<ObjectId> {
-    let mut content = Vec::new();
-    output
-        .read_to_end(&mut content)
-        .map_err(gix::Error::from_error)?;
-    objects.put(Kind::Blob, &content)
+fn put_converted<R>(converted: ToGitOutcome<'_, R>, objects: &Objects) -> gix::Result<ObjectId>
+where
+    R: Read,
+{
+    match converted {
+        ToGitOutcome::Buffer(content) => objects.put(Kind::Blob, content),
+        mut stream => {
+            let mut content = Vec::new();
+            stream
+                .read_to_end(&mut content)
+                .map_err(gix::Error::from_error)?;
+            objects.put(Kind::Blob, &content)
+        }
+    }
+}
+
+/// The pattern files that git would read from the index where the work tree has none: those that
+/// stay in the index though they are not there. The others are gone before git looks.
+fn pattern_files(index: &State, sparse: Option<&Sparse>) -> State {
+    let mut found = State::new(index.object_hash());
+    for (at, entry) in index.entries().iter().enumerate() {
+        let path = entry.path(index);
+        let is_pattern_file = path.ends_with(b".gitattributes") || path.ends_with(b".gitignore");
+        let stays = || {
+            tracked::assumed(entry) || tracked::skipped(entry) || sparse.is_some_and(|sparse| sparse.is_out(at))
+        };
+        if is_pattern_file && stays() {
+            found.dangerously_push_entry(entry.stat, entry.id, entry.flags, entry.mode, path);
+        }
+    }
+    found
 }
 
 impl Drop for Converter<'_> {

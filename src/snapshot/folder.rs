@@ -318,6 +318,10 @@ impl<'a> Visitor<'a> {
             return Ok(());
         }
         if directory {
+            if self.scene.settings.refuses(name.name, false) {
+                self.skip(&path, &"git refuses this name");
+                return Ok(());
+            }
             if below.is_empty() && self.scene.settings.is_nested(&self.absolute(&path)) {
                 return self.nested(visit, name.name, &path);
             }
@@ -344,7 +348,7 @@ impl<'a> Visitor<'a> {
     /// An untracked repository within the work tree: a row that names its commit.
     fn nested(&mut self, visit: &mut Visit<'_>, name: &[u8], path: &[u8]) -> Result<(), SnapshotError> {
         self.findings.nested.push(as_path(path).into());
-        if self.scene.settings.refuses(name, false) || self.is_out_of_checkout(path, Mode::COMMIT)? {
+        if self.is_out_of_checkout(path, Mode::COMMIT)? {
             return Ok(());
         }
         match self.scene.settings.nested_head(&self.absolute(path)) {
@@ -563,7 +567,7 @@ impl<'a> Visitor<'a> {
     fn converter(&mut self) -> Result<&mut Converter<'a>, SnapshotError> {
         let made = match self.converter.take() {
             Some(made) => made,
-            None => Converter::new(self.repository, self.scene.index)
+            None => Converter::new(self.repository, self.scene.index, self.scene.sparse)
                 .map_err(|cause| SnapshotError::open(&self.scene.settings.root, cause))?,
         };
         Ok(self.converter.insert(made))

@@ -41,15 +41,13 @@ fn none_here(cause: &gix::Error) -> bool {
 
 /// Opens a git directory by name. One that names no work tree takes `cwd` for it, as with `GIT_DIR`.
 fn open_named(cwd: &Path, git_dir: &Path) -> gix::Result<ThreadSafeRepository> {
-    let repository = ThreadSafeRepository::open(git_dir)?;
-    let bare = repository.to_thread_local().config_snapshot().boolean("core.bare");
-    if repository.work_dir().is_some() || bare == Some(true) {
-        return Ok(repository);
+    let mut repository = gix::open(git_dir)?;
+    let bare = repository.config_snapshot().boolean("core.bare");
+    if repository.workdir().is_none() && bare != Some(true) {
+        let work_tree = std::path::absolute(cwd).map_err(gix::Error::from_error)?;
+        repository.set_workdir(work_tree)?;
     }
-    let work_tree = format!("core.worktree={}", std::path::absolute(cwd).unwrap_or_else(|_| cwd.into()).display());
-    gix::open::Options::default()
-        .config_overrides([work_tree])
-        .open(git_dir)
+    Ok(repository.into_sync())
 }
 
 /// What the repository's configuration says of how files become entries.
