@@ -767,3 +767,206 @@ fn a_raised_flag_ends_it() {
     let error = repo.snapshotter().take(&AtomicBool::new(true)).unwrap_err();
     assert!(matches!(error, handback::snapshot::SnapshotError::Cancelled));
 }
+
+/// One step towards a random state of a repository.
+#[derive(Debug, Clone)]
+enum Step {
+    Write(usize, usize),
+    Remove(usize),
+    Link(usize, usize),
+    Executable(usize, bool),
+    EmptyDirectory(usize),
+    Nested(usize, bool),
+    Patterns(usize, usize),
+    Attributes(usize),
+    Git(usize, usize),
+    Setting(usize),
+    Commit,
+    Merge,
+    Age,
+    Check,
+}
+
+/// Paths that get in each other's way.
+const PATHS: &[&str] = &[
+    "a", "a/b", "a/b/c", "a-b", "a.b", "d.log", "d/x.log", "d/y", "e", "e/f.o", "e/g/h.txt", "A", "z.txt", "build/i",
+];
+
+const CONTENTS: &[&str] = &["", "one\n", "two\n", "one\r\n", "mixed\r\nend\n", "$Id: x $\n", "\0binary\r\n"];
+
+/// Commands on one path.
+const COMMANDS: &[&[&str]] = &[
+    &["add"],
+    &["add", "--force"],
+    &["add", "--intent-to-add"],
+    &["rm", "-q", "-r", "--cached"],
+    &["rm", "-q", "-r", "-f"],
+    &["update-index", "--assume-unchanged"],
+    &["update-index", "--no-assume-unchanged"],
+    &["update-index", "--skip-worktree"],
+    &["update-index", "--no-skip-worktree"],
+    &["update-index", "--chmod=+x"],
+    &["checkout", "-q", "HEAD"],
+    &["reset", "-q", "HEAD"],
+];
+
+const SETTINGS: &[(&str, &str)] = &[
+    ("core.autocrlf", "true"),
+    ("core.autocrlf", "input"),
+    ("core.autocrlf", "false"),
+    ("core.fileMode", "false"),
+    ("core.fileMode", "true"),
+    ("core.symlinks", "false"),
+    ("core.symlinks", "true"),
+    ("core.trustCtime", "false"),
+    ("core.checkStat", "minimal"),
+    ("core.eol", "crlf"),
+    ("index.version", "4"),
+];
+
+const PATTERNS: &[&str] = &[
+    "", "*.log\n", "/build/\n", "*\n!*.txt\n!*/\n", "a/**/c\n", "d/\n!d/y\n", "b\n", "*.o\n!f.o\n", "e/*\n!e/g\n", "\\!x\n# no\n\n/A\n",
+];
+
+const ATTRIBUTES: &[&str] = &[
+    "", "* text=auto\n", "*.txt text eol=crlf\n", "* -text\n*.log ident\n", "a/** filter=up\n", "*.o text\ne/** -text\n",
+];
+
+fn step() -> impl proptest::strategy::Strategy<Value = Step> {
+    use proptest::prelude::*;
+    let path = || 0..PATHS.len();
+    prop_oneof![
+        8 => (path(), 0..CONTENTS.len()).prop_map(|(path, content)| Step::Write(path, content)),
+        3 => path().prop_map(Step::Remove),
+        1 => (path(), path()).prop_map(|(path, target)| Step::Link(path, target)),
+        1 => (path(), any::<bool>()).prop_map(|(path, on)| Step::Executable(path, on)),
+        1 => path().prop_map(Step::EmptyDirectory),
+        1 => (path(), any::<bool>()).prop_map(|(path, born)| Step::Nested(path, born)),
+        1 => (0..3_usize, 0..PATTERNS.len()).prop_map(|(place, patterns)| Step::Patterns(place, patterns)),
+        1 => (0..ATTRIBUTES.len()).prop_map(Step::Attributes),
+        6 => (0..COMMANDS.len(), path()).prop_map(|(command, path)| Step::Git(command, path)),
+        1 => (0..SETTINGS.len()).prop_map(Step::Setting),
+        2 => Just(Step::Commit),
+        1 => Just(Step::Merge),
+        1 => Just(Step::Age),
+        2 => Just(Step::Check),
+    ]
+}
+
+impl Repo {
+    /// Makes room for a path: what stands in the way goes.
+    fn clear(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        let mut parent = self.root.clone();
+        for part in Path::new(name).parent().unwrap() {
+            parent.push(part);
+            if parent.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
+                fs::remove_file(&parent).unwrap();
+            }
+        }
+        fs::create_dir_all(&parent).unwrap();
+        if path.symlink_metadata().is_ok() {
+            self.remove(name);
+        }
+        path
+    }
+
+    fn step(&self, step: &Step) {
+        let git = |args: &[&str]| {
+            let _ = self.try_git(&self.root, args, &[]);
+        };
+        match step {
+            Step::Write(path, content) => fs::write(self.clear(PATHS[*path]), CONTENTS[*content]).unwrap(),
+            Step::Remove(path) => {
+                self.clear(PATHS[*path]);
+            }
+            Step::Link(path, target) => symlink(PATHS[*target], self.clear(PATHS[*path])).unwrap(),
+            Step::Executable(path, on) => {
+                let path = self.path(PATHS[*path]);
+                if path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
+                    let mode = if *on { 0o755 } else { 0o644 };
+                    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+                }
+            }
+            Step::EmptyDirectory(path) => fs::create_dir(self.clear(PATHS[*path])).unwrap(),
+            Step::Nested(path, born) => {
+                let path = self.clear(PATHS[*path]);
+                fs::create_dir(&path).unwrap();
+                fs::write(path.join("file"), "nested").unwrap();
+                assert!(self.try_git(&path, &["init", "-q"], &[]).0);
+                if *born {
+                    let who = ["-c", "user.name=T", "-c", "user.email=t@e", "-c", "commit.gpgsign=false"];
+                    let what = ["commit", "-q", "--allow-empty", "-m", "nested"];
+                    assert!(self.try_git(&path, &[who.as_slice(), &what].concat(), &[]).0);
+                }
+            }
+            Step::Patterns(place, patterns) => {
+                let place = [".gitignore", "e/.gitignore", ".git/info/exclude"][*place];
+                fs::write(self.clear(place), PATTERNS[*patterns]).unwrap();
+            }
+            Step::Attributes(attributes) => {
+                fs::write(self.clear(".gitattributes"), ATTRIBUTES[*attributes]).unwrap();
+            }
+            Step::Git(command, path) => git(&[COMMANDS[*command], &["--", PATHS[*path]]].concat()),
+            Step::Setting(setting) => git(&["config", SETTINGS[*setting].0, SETTINGS[*setting].1]),
+            Step::Commit => {
+                git(&["add", "--all", "--ignore-errors"]);
+                git(&["commit", "-q", "--allow-empty", "-m", "state"]);
+            }
+            Step::Merge => {
+                git(&["branch", "-f", "side", "HEAD"]);
+                git(&["commit", "-q", "--allow-empty", "-a", "-m", "ours"]);
+                git(&["merge", "-q", "HEAD~1", "side", "-m", "merged"]);
+                git(&["stash", "-q"]);
+                fs::write(self.clear("e"), "after the stash").unwrap();
+                git(&["stash", "pop", "-q"]);
+            }
+            Step::Age => {
+                self.age();
+            }
+            Step::Check => self.check_if_any(),
+        }
+    }
+
+    /// Like `check`, where git itself gives a tree.
+    fn check_if_any(&self) {
+        if let Some(expected) = self.expected() {
+            self.same(&expected, &self.take(), "first");
+            self.same(&expected, &self.take(), "second");
+        }
+    }
+}
+
+/// Random states, always the same ones; `HANDBACK_SEED` gives others and `HANDBACK_CASES` more.
+#[test]
+fn random_states_give_the_tree_that_git_gives() {
+    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+    let number = |name: &str, default: u32| {
+        std::env::var(name)
+            .ok()
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(default)
+    };
+    let config = Config {
+        cases: number("HANDBACK_CASES", 40),
+        failure_persistence: None,
+        max_shrink_iters: 200,
+        ..Config::default()
+    };
+    let mut seed = [7; 32];
+    seed[..4].copy_from_slice(&number("HANDBACK_SEED", 1).to_le_bytes());
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+    let steps = proptest::collection::vec(step(), 1..30);
+    let tried = runner.run(&steps, |steps| {
+        let repo = Repo::new();
+        repo.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
+        for step in &steps {
+            repo.step(step);
+        }
+        repo.check_if_any();
+        Ok(())
+    });
+    if let Err(failure) = tried {
+        panic!("{failure}");
+    }
+}
