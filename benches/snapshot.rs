@@ -4,7 +4,12 @@
 //!
 //! The repositories are made under the temporary directory and used again. The machine's noise is
 //! met by taking turns and comparing medians.
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a bench reports and may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a bench reports and may fail loudly"
+)]
 
 use handback::snapshot::Snapshotter;
 use std::fs;
@@ -62,7 +67,13 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 /// Both in turns, after a turn of each that warms; prints the medians in ms and their ratio.
-fn compare(what: &str, turns: usize, mut before: impl FnMut(usize), mut ours: impl FnMut(), mut theirs: impl FnMut()) {
+fn compare(
+    what: &str,
+    turns: usize,
+    mut before: impl FnMut(usize),
+    mut ours: impl FnMut(),
+    mut theirs: impl FnMut(),
+) {
     before(0);
     ours();
     theirs();
@@ -83,10 +94,10 @@ fn measure(count: usize) {
     fs::create_dir_all(place.join("theirs")).unwrap();
     let index = place.join("index");
     fs::copy(work.join(".git/index"), &index).unwrap();
-    let (ours, theirs, alternate) = (place.join("ours"), place.join("theirs"), work.join(".git/objects"));
-    let mut snapshotter = Snapshotter::open(&work, None, &ours, Some(&place.join("cache")))
-        .unwrap()
-        .unwrap();
+    let (ours, theirs, alternate) =
+        (place.join("ours"), place.join("theirs"), work.join(".git/objects"));
+    let mut snapshotter =
+        Snapshotter::open(&work, None, &ours, Some(&place.join("cache"))).unwrap().unwrap();
     let mut take = || {
         // Opening included: a hook call pays for it each time.
         snapshotter.take(&AtomicBool::new(false)).unwrap();
@@ -107,9 +118,15 @@ fn measure(count: usize) {
     };
     let label = |what: &str| format!("{count} files, {what}");
     compare(&label("unchanged, against add + write-tree"), 9, |_| {}, &mut take, git_tree);
-    compare(&label("unchanged, against status"), 9, |_| {}, &mut take, || {
-        git(&work, &["status", "--porcelain"], &[]);
-    });
+    compare(
+        &label("unchanged, against status"),
+        9,
+        |_| {},
+        &mut take,
+        || {
+            git(&work, &["status", "--porcelain"], &[]);
+        },
+    );
     compare(&label("50 changed, against add + write-tree"), 7, change, &mut take, git_tree);
     git(&work, &["checkout", "-q", "."], &[]);
 }
