@@ -1,8 +1,4 @@
-//! Work tree → tree, and tree ↔ tree.
-
-pub mod compare;
-mod renames;
-//! The work tree → a git tree, exactly the one that git would write, with nothing written into the repository.
+//! Tree ↔ tree (`compare`), and the work tree → a git tree: exactly the one that git would write, with nothing written into the repository.
 //!
 //! [`Snapshotter::take`] gives the tree that `git add --all --ignore-errors` on a copy of the index
 //! and `git write-tree` would give. It starts from the index as git does: an entry whose file looks
@@ -10,11 +6,13 @@ mod renames;
 //! directory of ours; what the repository has already is not written again.
 
 mod cache;
+pub mod compare;
 mod convert;
 mod disk;
 mod folder;
 mod job;
 mod objects;
+mod renames;
 mod repository;
 mod scene;
 mod snapshotter;
