@@ -1,4 +1,8 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
+//!
+//! [`source`] holds the stored bytes; [`decode`] makes lines of them; [`open`] finds the format and
+//! feeds its reader; [`tail`] does that for a log that grows; [`discover`] finds logs. A format is a
+//! [`LogFormat`] and one line in [`FORMATS`].
 
 mod ahead;
 mod branches;
@@ -151,4 +155,13 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[&dsh::Dsh, &pi::Pi, &gemini::Gemini, &claude::Claude];
+#[rustfmt::skip] // one a line
+pub const FORMATS: &[&dyn LogFormat] = &[
+    &opencode::Opencode,
+    &codex::Codex,
+    &dsh::Dsh,
+    &pi::Pi,
+    &acp::Acp,
+    &gemini::Gemini,
+    &claude::Claude,
+];

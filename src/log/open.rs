@@ -169,6 +169,14 @@ impl LogFile {
         }
     }
 
+    /// Whether the log still holds what was read last before the position.
+    pub(super) fn still_stands(&self) -> bool {
+        match &self.body {
+            Body::Lines(lines) => lines.still_stands(),
+            Body::Whole { .. } => true,
+        }
+    }
+
     /// Reads on for about `max_bytes` stored bytes and appends what they tell. The first events of
     /// a log begin with `Reset`.
     ///
