@@ -4,3 +4,8 @@
 
 /// The floors of the house.
 mod architecture;
+
+/// Logs of Codex, opencode and ACP: turns, edits and file lists of every sample.
+mod agents_more;
+/// Where the shared reference material lies.
+mod shared;

@@ -1,5 +1,11 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
 
+mod codex;
+mod loose;
+mod patch_text;
+mod present;
+mod unified;
+
 use crate::session::Damage;
 use crate::session::event::{EditBody, LogEvent, Place};
 use std::io;
@@ -108,4 +114,4 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[];
+pub const FORMATS: &[&dyn LogFormat] = &[&codex::Codex];

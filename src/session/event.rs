@@ -95,7 +95,7 @@ pub enum LogEvent {
     Trees {
         /// The turn.
         turn: u32,
-        /// The tree before it, hexadecimal.
+        /// The tree before it (or a commit of it), hexadecimal.
         before: Option<String>,
         /// The tree after it, hexadecimal.
         after: Option<String>,
