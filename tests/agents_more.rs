@@ -5,6 +5,7 @@ use handback::log::{FORMATS, LogFormat, Output};
 use handback::session::event::{EditBody, EditOutcome, EditSource, Place};
 use handback::session::transcript::{Transcript, TurnRecord};
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// A log read to its end, with its bytes to read edits from.
@@ -20,9 +21,34 @@ fn place(bytes: &[u8], line: &[u8], number: usize) -> Place {
     Place { offset: offset as u64, inner: 0, len: line.len() as u64, line: number as u64 + 1 }
 }
 
+/// The first 4 KiB of a file; nothing of a folder.
+fn head(path: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
+    if let Ok(file) = fs::File::open(path) {
+        let _ = file.take(4096).read_to_end(&mut head);
+    }
+    head
+}
+
 impl Opened {
     fn read(path: &Path) -> Self {
-        let bytes = fs::read(path).unwrap();
+        let head = head(path);
+        let whole = |format: &&&'static dyn LogFormat| {
+            format.whole().is_some_and(|whole| whole.recognizes(path, &head))
+        };
+        match FORMATS.iter().find(whole) {
+            Some(format) => Self::read_whole(*format, path, None),
+            None => Self::read_lines(fs::read(path).unwrap()),
+        }
+    }
+
+    fn read_whole(format: &'static dyn LogFormat, path: &Path, session: Option<&str>) -> Self {
+        let mut out = Output::default();
+        format.whole().unwrap().read(path, session, &mut out).unwrap();
+        Self::told(format, Vec::new(), out)
+    }
+
+    fn read_lines(bytes: Vec<u8>) -> Self {
         let lines = || bytes.split(|byte| *byte == b'\n');
         let rows: Vec<serde_json::Value> =
             lines().filter_map(|line| serde_json::from_slice(line).ok()).take(10).collect();
@@ -32,6 +58,10 @@ impl Opened {
             reader.line(place(&bytes, line, number), line, &mut out);
         }
         reader.caught_up(&mut out);
+        Self::told(format, bytes, out)
+    }
+
+    fn told(format: &'static dyn LogFormat, bytes: Vec<u8>, out: Output) -> Self {
         let mut told = Transcript::default();
         out.events.into_iter().for_each(|event| told.apply(event));
         let damages = out.damages.into_iter().map(|damage| damage.message).collect();
@@ -82,6 +112,17 @@ fn dump() {
                     body.moved_from
                 );
             }
+            for (at, k) in &turn.known_texts {
+                println!(
+                    "     known {at} {} {:?}",
+                    k.path,
+                    format!("{:?}", k.text).chars().take(40).collect::<String>()
+                );
+            }
+            println!(
+                "     trees {:?} {:?} {:?} presented {:?}",
+                turn.tree_before, turn.tree_after, turn.git_dir, turn.presented
+            );
             for c in &turn.commands {
                 println!(
                     "     $ {:?} {:?} {:?} settled={}",

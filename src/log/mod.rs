@@ -2,6 +2,7 @@
 
 mod codex;
 mod loose;
+mod opencode;
 mod patch_text;
 mod present;
 mod unified;
@@ -114,4 +115,4 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[&codex::Codex];
+pub const FORMATS: &[&dyn LogFormat] = &[&opencode::Opencode, &codex::Codex];

@@ -145,6 +145,10 @@ pub struct Place {
     pub line: u64,
 }
 
+/// The tool name of an edit that no tool made: the agent's own snapshots of the work tree show the
+/// change. Whoever asks who changed the file looks at the turn's commands.
+pub const SNAPSHOT_TOOL: &str = "snapshot";
+
 /// One file tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edit {
