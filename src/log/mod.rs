@@ -1,5 +1,6 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
 
+mod acp;
 mod codex;
 mod loose;
 mod opencode;
@@ -115,4 +116,4 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[&opencode::Opencode, &codex::Codex];
+pub const FORMATS: &[&dyn LogFormat] = &[&opencode::Opencode, &codex::Codex, &acp::Acp];
