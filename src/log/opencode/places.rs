@@ -39,3 +39,37 @@ fn configured_worktree(git_dir: &Path) -> Option<String> {
     let value = config.lines().find_map(|line| line.trim().strip_prefix("worktree"))?;
     Some(value.trim().strip_prefix('=')?.trim().trim_matches('"').to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git_dir(path: &Path, worktree: &str) {
+        fs::create_dir_all(path.join("objects")).unwrap();
+        fs::write(path.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(path.join("config"), format!("[core]\n\tworktree = {worktree}\n")).unwrap();
+    }
+
+    #[test]
+    fn the_snapshots_of_the_work_tree_are_found_in_either_layout() {
+        let data = tempfile::tempdir().unwrap();
+        let base = data.path().join("snapshot/p");
+        git_dir(&base.join("one"), "/w");
+        git_dir(&base.join("two"), "/other");
+        let found = snapshot_dir(data.path(), "p", "/w").unwrap();
+        assert!(found.ends_with("snapshot/p/one"));
+        git_dir(&data.path().join("snapshot/q"), "/w");
+        assert!(snapshot_dir(data.path(), "q", "/w").unwrap().ends_with("snapshot/q"));
+        assert_eq!(snapshot_dir(data.path(), "q", "/elsewhere"), None);
+        assert_eq!(snapshot_dir(data.path(), "../p", "/w"), None);
+        assert_eq!(snapshot_dir(data.path(), "none", "/w"), None);
+    }
+
+    #[test]
+    fn the_data_folder_follows_the_environment() {
+        let mut places = Places { home: "/home/u".into(), ..Places::default() };
+        assert_eq!(data_folder(&places), Path::new("/home/u/.local/share/opencode"));
+        places.env.insert("XDG_DATA_HOME".into(), "/data".into());
+        assert_eq!(data_folder(&places), Path::new("/data/opencode"));
+    }
+}

@@ -358,3 +358,179 @@ pub(super) fn is_session(id: &str, wanted: &str) -> bool {
     let wanted = wanted.trim_start_matches('#');
     id == wanted || word(&Value::from(wanted)).is_some() && id.strip_prefix("ses_") == Some(wanted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::transcript::Transcript;
+    use serde_json::json;
+
+    fn told(session: &SessionRow, messages: &[(&str, Value, Value)]) -> Transcript {
+        let (mut out, mut told) = (Output::default(), Transcript::default());
+        let mut teller = Teller::new(session, &mut out);
+        for (id, message, parts) in messages {
+            teller.message(id, message, parts.as_array().unwrap());
+        }
+        teller.finish();
+        out.events.into_iter().for_each(|event| told.apply(event));
+        told
+    }
+
+    fn session() -> SessionRow {
+        SessionRow { id: "ses_a".into(), worktree: Some("/w".into()), ..SessionRow::default() }
+    }
+
+    fn user(diffs: &Value) -> Value {
+        json!({"role": "user", "time": {"created": 5}, "summary": {"diffs": diffs}})
+    }
+
+    fn assistant(parent: &str, finish: &str) -> Value {
+        json!({"role": "assistant", "parentID": parent, "finish": finish, "time": {"completed": 9}})
+    }
+
+    fn text(text: &str) -> Value {
+        json!([{"type": "text", "text": text}])
+    }
+
+    fn edit(path: &str) -> Value {
+        json!({"type": "tool", "tool": "edit", "callID": "c", "state": {"status": "completed",
+            "input": {"filePath": path, "oldString": "x", "newString": "y"}}})
+    }
+
+    #[test]
+    fn a_turn_is_a_user_message_and_the_answers_to_it() {
+        let told = told(
+            &session(),
+            &[
+                ("m1", user(&json!([])), text("one")),
+                ("m2", user(&json!([])), text("two")),
+                ("m3", assistant("m1", "tool-calls"), json!([edit("/w/a")])),
+                ("m4", assistant("m2", "stop"), json!([])),
+                (
+                    "m5",
+                    json!({"role": "assistant", "parentID": "m1", "error": {"name": "MessageAbortedError"}}),
+                    json!([]),
+                ),
+                ("m6", user(&json!([])), text("three")),
+                (
+                    "m7",
+                    json!({"role": "assistant", "parentID": "m6", "error": {"name": "APIError"}}),
+                    json!([]),
+                ),
+            ],
+        );
+        let turns: Vec<_> =
+            told.turns.iter().map(|t| (t.prompt.as_str(), t.state, t.edits.len())).collect();
+        assert_eq!(
+            turns,
+            [
+                ("one", TurnState::Interrupted, 1),
+                ("two", TurnState::Completed, 0),
+                ("three", TurnState::Failed, 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn compaction_is_no_turn_and_the_clients_own_words_go_on_with_one() {
+        let told = told(
+            &session(),
+            &[
+                ("m1", user(&json!([])), text("one")),
+                ("m2", user(&json!([])), json!([{"type": "compaction", "auto": true}])),
+                (
+                    "m3",
+                    json!({"role": "assistant", "parentID": "m2", "summary": true, "finish": "stop"}),
+                    json!([edit("/w/x")]),
+                ),
+                (
+                    "m4",
+                    user(&json!([])),
+                    json!([{"type": "text", "text": "Continue", "synthetic": true}]),
+                ),
+                ("m5", assistant("m4", "stop"), json!([edit("/w/a")])),
+            ],
+        );
+        assert_eq!(told.turns.len(), 1);
+        let turn = &told.turns[0];
+        assert_eq!(
+            (turn.prompt.as_str(), turn.edits.len(), turn.state),
+            ("one", 1, TurnState::Completed)
+        );
+    }
+
+    #[test]
+    fn what_the_snapshots_show_is_listed_once() {
+        let step = |kind: &str, tree: &str| json!({"type": kind, "snapshot": tree});
+        let diffs = json!([
+            {"file": "a", "before": "x\n", "after": "z\n", "status": "modified"},
+            {"file": "shell", "patch": "@@ -1,1 +1,1 @@\n-x\n+y\n", "status": "modified"},
+            {"file": "gone", "before": "t", "after": "", "status": "deleted"},
+        ]);
+        let steps = json!([step("step-start", "t1"), edit("/w/a"), step("step-finish", "t2")]);
+        let told = told(
+            &session(),
+            &[("m1", user(&diffs), text("p")), ("m2", assistant("m1", "stop"), steps)],
+        );
+        let turn = &told.turns[0];
+        let edits: Vec<_> = turn.edits.iter().map(|e| (e.tool.as_str(), e.path.as_str())).collect();
+        assert_eq!(
+            edits,
+            [("edit", "/w/a"), (SNAPSHOT_TOOL, "/w/shell"), (SNAPSHOT_TOOL, "/w/gone")]
+        );
+        let known: Vec<_> = turn.known_texts.iter().filter(|(_, k)| k.path == "/w/a").collect();
+        assert_eq!((known.len(), known[0].0, known[1].0), (2, 0, 1));
+        assert_eq!(
+            (turn.tree_before.as_deref(), turn.tree_after.as_deref()),
+            (Some("t1"), Some("t2"))
+        );
+    }
+
+    #[test]
+    fn trees_that_miss_an_edit_are_not_told() {
+        let steps = json!([{"type": "step-start", "snapshot": "t1"}, edit("/w/a")]);
+        let told = told(
+            &session(),
+            &[("m1", user(&json!([])), text("p")), ("m2", assistant("m1", "stop"), steps)],
+        );
+        assert_eq!(told.turns[0].tree_before, None);
+    }
+
+    #[test]
+    fn reverted_messages_are_rolled_back() {
+        let reverted = SessionRow { reverted_from: Some("m2".into()), ..session() };
+        let messages =
+            [("m1", user(&json!([])), text("one")), ("m2", user(&json!([])), text("two"))];
+        let told = told(&reverted, &messages);
+        let gone: Vec<_> = told.turns.iter().map(|turn| turn.rolled_back).collect();
+        assert_eq!(gone, [false, true]);
+    }
+
+    #[test]
+    fn commands_delegation_and_deliverables() {
+        let parts = json!([
+            {"type": "tool", "tool": "bash", "callID": "1", "state": {"status": "completed",
+                "input": {"command": "make"}, "output": "ok", "metadata": {"exit": 0}}},
+            {"type": "tool", "tool": "task", "callID": "2", "state": {"status": "completed", "input": {}}},
+            {"type": "tool", "tool": "handback_present", "callID": "3", "state": {"status": "completed",
+                "input": {"files": [{"path": "r.html"}]}}},
+            {"type": "tool", "tool": "handback_present", "callID": "4", "state": {"status": "error",
+                "input": {"files": [{"path": "lost.html"}]}}},
+            {"type": "tool", "state": 7},
+            3,
+        ]);
+        let told = told(
+            &session(),
+            &[("m1", user(&json!([])), text("p")), ("m2", assistant("m1", "stop"), parts)],
+        );
+        let turn = &told.turns[0];
+        let ran: Vec<_> = turn
+            .commands
+            .iter()
+            .map(|c| (c.call.command.as_str(), c.call.is_shell, c.exit_code))
+            .collect();
+        assert_eq!(ran, [("make", true, Some(0)), ("task", false, None)]);
+        let files: Vec<_> = turn.presented.iter().map(|p| p.path.as_str()).collect();
+        assert_eq!(files, ["r.html"]);
+    }
+}

@@ -79,3 +79,38 @@ impl StreamReader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::transcript::Transcript;
+
+    #[test]
+    fn each_run_is_a_turn() {
+        let row = |kind: &str, part: Value| json!({"type": kind, "timestamp": 1, "sessionID": "s", "part": part});
+        let (mut reader, mut out, mut told) =
+            (StreamReader::default(), Output::default(), Transcript::default());
+        for row in [
+            row("step_start", json!({"snapshot": "t1"})),
+            row(
+                "tool_use",
+                json!({"type": "tool", "tool": "write", "callID": "c", "state":
+                {"status": "completed", "input": {"filePath": "/w/a", "content": "x"}}}),
+            ),
+            row("step_finish", json!({"reason": "tool-calls", "snapshot": "t2"})),
+            row("step_start", json!({"snapshot": "t2"})),
+            row("step_finish", json!({"reason": "stop", "snapshot": "t3"})),
+            row("step_start", json!({})),
+            json!({"type": "error", "error": {"name": "MessageAbortedError"}}),
+        ] {
+            reader.line(Place::default(), row.to_string().as_bytes(), &mut out);
+        }
+        out.events.into_iter().for_each(|event| told.apply(event));
+        let turns: Vec<_> =
+            told.turns.iter().map(|t| (t.state, t.edits.len(), t.tree_after.as_deref())).collect();
+        assert_eq!(
+            turns,
+            [(TurnState::Completed, 1, Some("t3")), (TurnState::Interrupted, 0, None)]
+        );
+    }
+}

@@ -194,3 +194,94 @@ fn read_all(folder: &Path, damages: &mut Vec<Damage>) -> Vec<(String, Value)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::transcript::Transcript;
+    use serde_json::json;
+
+    fn write(root: &Path, file: &str, value: &Value) -> PathBuf {
+        let path = root.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, value.to_string()).unwrap();
+        path
+    }
+
+    fn fill(root: &Path, [session, message, part]: [&str; 3]) -> PathBuf {
+        let info = json!({"id": "ses_a", "projectID": "p", "directory": "/w", "title": "T",
+            "time": {"created": 1, "updated": 2}});
+        let user = json!({"id": "msg_1", "role": "user", "time": {"created": 3}});
+        write(root, message, &user);
+        write(root, part, &json!({"type": "text", "text": "hello"}));
+        write(root, session, &info)
+    }
+
+    fn told(path: &Path) -> Transcript {
+        let (storage, session) = Storage::of(path).unwrap();
+        let (mut out, mut told) = (Output::default(), Transcript::default());
+        storage.read(session.as_deref(), &mut out).unwrap();
+        out.events.into_iter().for_each(|event| told.apply(event));
+        told
+    }
+
+    #[test]
+    fn a_folder_and_a_session_file_in_it_are_read() {
+        let data = tempfile::tempdir().unwrap();
+        let root = data.path().join("storage");
+        let file = fill(
+            &root,
+            ["session/p/ses_a.json", "message/ses_a/msg_1.json", "part/msg_1/prt_1.json"],
+        );
+        write(&root, "project/p.json", &json!({"worktree": "/w"}));
+        for path in [data.path(), root.as_path(), file.as_path()] {
+            assert_eq!(told(path).turns[0].prompt, "hello", "{}", path.display());
+        }
+        assert!(Storage::of(&root.join("message/ses_a/msg_1.json")).is_none());
+    }
+
+    #[test]
+    fn the_oldest_layout_is_read() {
+        let data = tempfile::tempdir().unwrap();
+        let root = data.path().join("storage");
+        fill(
+            &root,
+            [
+                "session/info/ses_a.json",
+                "session/message/ses_a/msg_1.json",
+                "session/part/ses_a/msg_1/prt_1.json",
+            ],
+        );
+        assert_eq!(told(&root).turns[0].prompt, "hello");
+    }
+
+    #[test]
+    fn the_version_differs_with_any_part_and_a_torn_file_is_damage() {
+        let data = tempfile::tempdir().unwrap();
+        fill(
+            data.path(),
+            ["session/p/ses_a.json", "message/ses_a/msg_1.json", "part/msg_1/prt_1.json"],
+        );
+        let (storage, _) = Storage::of(data.path()).unwrap();
+        let before = storage.version(None).unwrap();
+        fs::write(data.path().join("part/msg_1/prt_2.json"), "{torn").unwrap();
+        assert_ne!(storage.version(None).unwrap(), before);
+        let mut out = Output::default();
+        storage.read(None, &mut out).unwrap();
+        assert!(out.damages[0].message.contains("prt_2"));
+    }
+
+    #[test]
+    fn an_export_is_known_by_its_head() {
+        let data = tempfile::tempdir().unwrap();
+        let export = json!({"info": {"id": "ses_a", "directory": "/w"}, "messages": [
+            {"info": {"id": "m1", "role": "user"}, "parts": [{"type": "text", "text": "hello"}]}]});
+        let path = write(data.path(), "export.json", &export);
+        assert!(is_export(&fs::read(&path).unwrap()));
+        assert!(!is_export(b"{\"info\": 3}") && !is_export(b"\xff{"));
+        let (mut out, mut told) = (Output::default(), Transcript::default());
+        read_export(&path, &mut out).unwrap();
+        out.events.into_iter().for_each(|event| told.apply(event));
+        assert_eq!(told.turns[0].prompt, "hello");
+    }
+}
