@@ -25,6 +25,13 @@ pub trait LogFormat: Sync + Send {
     /// A reader for one log, at its beginning.
     fn reader(&self) -> Box<dyn LogReader>;
 
+    /// A reader for the log at this path: for formats that keep something of a session beside its
+    /// log (backups, the project's directory). A log from standard input has no path.
+    fn reader_at(&self, path: &Path) -> Box<dyn LogReader> {
+        let _ = path;
+        self.reader()
+    }
+
     /// What an edit did, from the row of its call and the row of its result, where the index keeps
     /// places instead of texts. `nth` is the edit's place among those of its call (0-based).
     fn edit_body(&self, call: &[u8], result: Option<&[u8]>, nth: usize) -> EditBody;

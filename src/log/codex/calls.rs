@@ -1,6 +1,6 @@
 //! Codex tool calls and what became of them: patches, commands, deliverables.
 
-use super::body::{change_map, path_after};
+use super::body::{change_map, edit_body, path_after};
 use super::call::{ToolCall, command_line};
 use super::output::{ToolOutput, by_exit_code};
 use super::reader::{CodexReader, Row};
@@ -10,6 +10,7 @@ use crate::log::present::{is_present, presented_files};
 use crate::session::CommandOutcome;
 use crate::session::event::{Command, Edit, EditOutcome, EditSource, LogEvent, Place};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What is remembered of a call until its result.
 #[derive(Debug, Default)]
@@ -30,8 +31,9 @@ impl CodexReader {
         out: &mut Output,
     ) {
         let told = call.command.is_some() || !call.sections.is_empty() || !call.presents.is_empty();
-        // In generation D a script's patch and a program's commands come as items of their own.
-        let by_items = self.paginated && (call.scripted || call.name == "exec");
+        // In generation D a script's patch and a program's commands come as items of their own. Of
+        // another file's rows only the items are told: nothing else holds all in one row.
+        let by_items = self.foreign || self.paginated && (call.scripted || call.name == "exec");
         let call_id = payload["call_id"].as_str().unwrap_or_default().to_owned();
         let id = word(&payload["internal_chat_message_metadata_passthrough"]["turn_id"]);
         if !told || call_id.is_empty() {
@@ -40,7 +42,7 @@ impl CodexReader {
         let turn = self.turn(id, row.at, out);
         let mut kept = Call { turn, scripted: call.scripted, ..Call::default() };
         if !by_items {
-            for section in &call.sections {
+            for (nth, section) in call.sections.iter().enumerate() {
                 kept.edits = true;
                 out.events.push(LogEvent::Edit(Edit {
                     turn,
@@ -48,7 +50,7 @@ impl CodexReader {
                     tool: "apply_patch".to_owned(),
                     path: self.turns.path(turn, call.directory.as_deref(), section.path_after()),
                     outcome: EditOutcome::Pending,
-                    body: EditSource::InLog { call: row.place, result: None },
+                    body: source(row, nth),
                 }));
             }
         }
@@ -81,7 +83,7 @@ impl CodexReader {
                 call_id: call_id.to_owned(),
                 exit_code: result.exit_code,
                 outcome: result.command_outcome(),
-                result: Some(row.place),
+                result: row.stands.then_some(row.place),
                 output: None,
             });
             // An item may still tell how it ended.
@@ -111,14 +113,14 @@ impl CodexReader {
         }
         let Some(changes) = change_map(row.value) else { return };
         let turn = self.turn(id, row.at, out);
-        for (path, change) in changes {
+        for (nth, (path, change)) in changes.iter().enumerate() {
             out.events.push(LogEvent::Edit(Edit {
                 turn,
                 call_id: call_id.to_owned(),
                 tool: "apply_patch".to_owned(),
                 path: path_after(path, change).to_owned(),
                 outcome,
-                body: EditSource::InLog { call: row.place, result: None },
+                body: source(row, nth),
             }));
         }
     }
@@ -155,7 +157,7 @@ impl CodexReader {
             call_id: call_id.to_owned(),
             exit_code,
             outcome,
-            result: Some(row.place),
+            result: row.stands.then_some(row.place),
             output: None,
         });
     }
@@ -184,6 +186,14 @@ impl CodexReader {
         }
         out.events.push(LogEvent::ToolSettled { turn });
     }
+}
+
+/// Where the `nth` edit of a row is read: in its row again, if it stands there.
+fn source(row: &Row<'_>, nth: usize) -> EditSource {
+    if row.stands {
+        return EditSource::InLog { call: row.place, result: None };
+    }
+    EditSource::Kept(Arc::new(edit_body(row.value.to_string().as_bytes(), None, nth)))
 }
 
 fn settled(turn: u32, call_id: &str, outcome: EditOutcome, result: Option<Place>) -> LogEvent {

@@ -10,7 +10,7 @@ use crate::session::event::Place;
 use crate::session::transcript::Transcript;
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// How much of a log is looked at for its directory and first prompt.
@@ -30,13 +30,11 @@ pub(super) fn discover(places: &Places, cwd: Option<&Path>) -> Vec<FoundSession>
             live.insert(thread, (stamp, path));
         }
     }
-    live.into_iter()
-        .filter_map(|(thread, (_, path))| found(thread, path))
-        .filter(|session| cwd.is_none_or(|cwd| session.cwd.as_deref() == Some(cwd)))
-        .collect()
+    live.into_iter().filter_map(|(thread, (_, path))| found(thread, path, cwd)).collect()
 }
 
-fn collect(folder: &Path, depth: u8, files: &mut Vec<PathBuf>) {
+/// The files below a folder, to a depth.
+pub(super) fn collect(folder: &Path, depth: u8, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
@@ -62,12 +60,9 @@ fn named(path: &Path) -> Option<(String, String)> {
     Some((thread.to_owned(), format!("{time} {packed}")))
 }
 
-fn found(thread: String, path: PathBuf) -> Option<FoundSession> {
+fn found(thread: String, path: PathBuf, cwd: Option<&Path>) -> Option<FoundSession> {
     let modified = fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
-    let told = head(&path)?;
-    if told.header.is_subagent == Some(true) {
-        return None;
-    }
+    let told = head(&path, cwd)?;
     let prompt = told.turns.iter().map(|turn| &turn.prompt).find(|prompt| !prompt.is_empty());
     Some(FoundSession {
         format: "codex",
@@ -79,13 +74,16 @@ fn found(thread: String, path: PathBuf) -> Option<FoundSession> {
     })
 }
 
-/// What the first rows of a log tell.
-fn head(path: &Path) -> Option<Transcript> {
-    let file = File::open(path).ok()?;
+/// The decoded bytes of a log.
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let file = File::open(path)?;
     let packed = path.extension().is_some_and(|extension| extension == "zst");
-    let bytes: Box<dyn Read> =
-        if packed { Box::new(zstd::Decoder::new(file).ok()?) } else { Box::new(file) };
-    let mut lines = BufReader::new(bytes.take(HEAD_BYTES));
+    Ok(if packed { Box::new(zstd::Decoder::new(file)?) } else { Box::new(file) })
+}
+
+/// What the first rows of a log tell; none for a sub-agent's, or one of another directory.
+fn head(path: &Path, cwd: Option<&Path>) -> Option<Transcript> {
+    let mut lines = BufReader::new(open(path).ok()?.take(HEAD_BYTES));
     let (mut reader, mut out, mut line) = (CodexReader::default(), Output::default(), Vec::new());
     let mut told = Transcript::default();
     while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
@@ -95,11 +93,17 @@ fn head(path: &Path) -> Option<Transcript> {
         reader.line(Place::default(), &line, &mut out);
         line.clear();
         out.events.drain(..).for_each(|event| told.apply(event));
+        let elsewhere = |own: &String| cwd.is_some_and(|cwd| Path::new(own) != cwd);
+        if told.header.is_subagent == Some(true) || told.header.cwd.as_ref().is_some_and(elsewhere)
+        {
+            return None;
+        }
         if told.turns.iter().any(|turn| !turn.prompt.is_empty()) {
             break;
         }
     }
-    Some(told)
+    // The oldest logs do not say where they ran.
+    (cwd.is_none() || told.header.cwd.is_some()).then_some(told)
 }
 
 #[cfg(test)]

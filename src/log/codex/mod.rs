@@ -1,5 +1,6 @@
 //! Codex: rollout files of all generations, and `codex exec --json`.
 
+mod base;
 mod body;
 mod call;
 mod calls;
@@ -36,6 +37,12 @@ impl LogFormat for Codex {
 
     fn reader(&self) -> Box<dyn LogReader> {
         Box::<reader::CodexReader>::default()
+    }
+
+    /// A reverted or forked thread goes on in a file of its own; what stands before is then read
+    /// from the file of its base.
+    fn reader_at(&self, path: &Path) -> Box<dyn LogReader> {
+        Box::new(reader::CodexReader::at(path))
     }
 
     fn edit_body(&self, call: &[u8], result: Option<&[u8]>, nth: usize) -> EditBody {

@@ -4,6 +4,7 @@
 //! and `item_completed` instead of most events. Rows name their turn where they can (`turn_id`):
 //! late rows of an older turn stand behind newer turns.
 
+use super::base::Base;
 use super::body::item;
 use super::call::ToolCall;
 use super::calls::{Call, change_outcome};
@@ -16,9 +17,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// Reads one rollout.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 pub(super) struct CodexReader {
     pub(super) turns: Turns,
     pub(super) calls: HashMap<String, Call>,
@@ -38,8 +42,14 @@ pub(super) struct CodexReader {
     candidate: Option<(String, Option<i64>)>,
     /// Prompts come as events or items: bare user messages are none.
     prompts_told: bool,
+    /// The prompt that a bare user message was taken for; its event may still come.
+    assumed: Option<String>,
     /// The turn id of the latest `turn_context`.
     context_turn: Option<String>,
+    /// The log's own file.
+    path: Option<PathBuf>,
+    /// The rows are another file's: nothing can be read again from them.
+    pub(super) foreign: bool,
 }
 
 /// One row's frame.
@@ -47,6 +57,8 @@ pub(super) struct Row<'a> {
     pub(super) place: Place,
     pub(super) at: Option<i64>,
     pub(super) value: &'a Value,
+    /// It can be read again from its place: it is this file's, and alone in its line.
+    pub(super) stands: bool,
 }
 
 /// The two words that tell whether a row says anything; reading them copies nothing.
@@ -84,9 +96,11 @@ impl LogReader for CodexReader {
         if Peek::tells_nothing(line) {
             return;
         }
-        for value in values(place, line, out) {
+        let rows = values(place, line, out);
+        let stands = rows.len() == 1 && !self.foreign;
+        for value in rows {
             let at = value["timestamp"].as_str().and_then(milliseconds);
-            self.row(&Row { place, at, value: &value }, out);
+            self.row(&Row { place, at, value: &value, stands }, out);
         }
     }
 
@@ -100,6 +114,11 @@ impl LogReader for CodexReader {
 }
 
 impl CodexReader {
+    /// A reader of the log at this path.
+    pub(super) fn at(path: &Path) -> Self {
+        Self { path: Some(path.to_owned()), ..Self::default() }
+    }
+
     fn row(&mut self, row: &Row<'_>, out: &mut Output) {
         let ordinal = row.value["ordinal"].as_u64();
         if ordinal.is_some_and(|ordinal| ordinal < self.own_ordinal) {
@@ -120,6 +139,9 @@ impl CodexReader {
     }
 
     fn session_meta(&mut self, row: &Row<'_>, meta: &Value, out: &mut Output) {
+        if self.foreign {
+            return;
+        }
         if self.session.is_some() {
             // The parent's own first row: what follows is a copy of its log.
             self.copying = self.own_ordinal == 0 && self.turns.latest() == 0;
@@ -144,11 +166,27 @@ impl CodexReader {
             agent_version: owned(&meta["cli_version"]),
         }));
         self.own_ordinal = meta["subagent_history_start_ordinal"].as_u64().unwrap_or(0);
-        if let Some(base) = word(&meta["history_base"]["thread_id"]) {
+        if let Some(base) = Base::of(meta) {
+            self.read_base(row.place, &base, out);
+            if meta["forked_from_id"].is_string() && self.turns.latest() > 0 {
+                out.events.push(LogEvent::Inherited);
+            }
+        }
+    }
+
+    /// Reads the rows before a segment or fork; where their file is not there, says so.
+    fn read_base(&mut self, place: Place, base: &Base, out: &mut Output) {
+        self.foreign = true;
+        let missing = match self.path.clone() {
+            Some(path) => base.read(&path, self, out).err(),
+            None => Some(io::Error::from(io::ErrorKind::NotFound)),
+        };
+        self.foreign = false;
+        if let Some(error) = missing {
             out.damages.push(Damage {
-                line: Some(row.place.line),
-                offset: Some(row.place.offset),
-                message: format!("earlier turns stand in another file, that of thread {base}"),
+                line: Some(place.line),
+                offset: Some(place.offset),
+                message: format!("earlier turns stand in another file, {}: {error}", base.name),
             });
         }
     }
@@ -287,6 +325,9 @@ impl CodexReader {
     fn user_message(&mut self, id: Option<&str>, text: String, at: Option<i64>, out: &mut Output) {
         self.prompts_told = true;
         self.candidate = None;
+        if self.assumed.take().is_some_and(|assumed| assumed == text) {
+            return;
+        }
         let running = self.turns.running();
         let named =
             running.is_some_and(|turn| self.turns.note(turn).is_some_and(|n| n.id.is_some()));
@@ -321,6 +362,7 @@ impl CodexReader {
     fn settle_candidate(&mut self, out: &mut Output) {
         let Some((text, at)) = self.candidate.take() else { return };
         self.end_unnamed(at, out);
+        self.assumed = Some(text.clone());
         let id = self.context_turn.take().filter(|id| self.turns.find(id).is_none());
         let turn = self.begin(id.as_deref(), at, out);
         if let Some(note) = self.turns.note(turn) {
@@ -412,6 +454,7 @@ fn is_injected(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::session::event::EditOutcome::{self, Applied, Denied, Failed, Pending};
+    use crate::session::event::EditSource;
     use crate::session::transcript::{Transcript, TurnRecord};
     use serde_json::json;
 
@@ -645,6 +688,30 @@ mod tests {
             {"id": OWN, "history_base": {"thread_id": "base-thread"}}});
         reader.line(Place { line: 1, ..Place::default() }, row.to_string().as_bytes(), &mut out);
         assert!(out.damages[0].message.contains("base-thread"));
+    }
+
+    #[test]
+    fn a_prompt_that_was_read_before_its_event_counts_once() {
+        let (mut reader, mut out, mut told) = Default::default();
+        feed(&mut reader, &mut out, &mut told, &[response(&user("one"))]);
+        assert_eq!(told.turns.len(), 1);
+        feed(&mut reader, &mut out, &mut told, &[prompt("one"), response(&user("two"))]);
+        feed(&mut reader, &mut out, &mut told, &[prompt("two")]);
+        let prompts: Vec<_> = told.turns.iter().map(|turn| turn.prompt.as_str()).collect();
+        assert_eq!(prompts, ["one", "two"]);
+    }
+
+    #[test]
+    fn glued_rows_keep_their_texts() {
+        let (mut reader, mut out, mut told) =
+            (CodexReader::default(), Output::default(), Transcript::default());
+        let line = format!("{}{}{}", started("a"), patch("p"), patch("q"));
+        reader.line(Place::default(), line.as_bytes(), &mut out);
+        out.events.into_iter().for_each(|event| told.apply(event));
+        assert_eq!(told.turns[0].edits.len(), 2);
+        for edit in &told.turns[0].edits {
+            assert!(matches!(&edit.body, EditSource::Kept(body) if body.hunks.len() == 1));
+        }
     }
 
     #[test]
