@@ -5,6 +5,7 @@ use handback::log::{FORMATS, LogFormat, Output, Places};
 use handback::session::TurnState;
 use handback::session::event::{EditBody, EditOutcome, EditSource, Place, SNAPSHOT_TOOL};
 use handback::session::transcript::{Transcript, TurnRecord};
+use serde_json::Value;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ impl Opened {
 
     fn read_lines(bytes: Vec<u8>, path: Option<&Path>) -> Self {
         let lines = || bytes.split(|byte| *byte == b'\n');
-        let rows: Vec<serde_json::Value> =
+        let rows: Vec<Value> =
             lines().filter_map(|line| serde_json::from_slice(line).ok()).take(10).collect();
         let format = *FORMATS.iter().find(|format| format.recognizes(&rows)).unwrap();
         let reader = path.map_or_else(|| format.reader(), |path| format.reader_at(path));
@@ -400,6 +401,68 @@ fn torn_logs_cost_only_what_is_torn() {
             .collect();
         let log = Opened::read_lines(torn, None);
         assert!(log.told.turns.len() <= turns + lines.len(), "{name}");
+        for turn in &log.told.turns {
+            for at in 0..turn.edits.len() {
+                log.body(turn, at);
+            }
+        }
+    }
+}
+
+/// How many values stand in a value, itself counted.
+fn size(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(list) => list.iter().map(size).sum(),
+        Value::Object(map) => map.values().map(size).sum(),
+        _ => 0,
+    }
+}
+
+/// Puts another value in the place of the one that stands at `at` in reading order.
+fn put(value: &mut Value, at: &mut usize, other: &Value) {
+    if *at == 0 {
+        *value = other.clone();
+    }
+    *at = at.wrapping_sub(1);
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|inner| put(inner, at, other)),
+        Value::Object(map) => map.values_mut().for_each(|inner| put(inner, at, other)),
+        _ => {}
+    }
+}
+
+/// Every value of every row may be of another kind: nothing panics, and nothing is damage.
+#[test]
+fn any_value_may_be_of_another_kind() {
+    let Some(folder) = samples() else { return };
+    let others = [
+        Value::Null,
+        Value::from(-7),
+        Value::from("é\u{1b}"),
+        serde_json::json!([{}]),
+        serde_json::json!({}),
+    ];
+    for name in [
+        "codex/produced/exec-0.20.0.jsonl",
+        "codex/produced/exec-0.140.0.jsonl",
+        "codex/produced/sigint-0.171.0.jsonl",
+        "acp/produced/gemini-capfs.jsonl",
+        "stream/codex.jsonl",
+        "stream/opencode.jsonl",
+    ] {
+        let mut rows = Vec::new();
+        for line in fs::read(folder.join(name)).unwrap().split(|byte| *byte == b'\n') {
+            let Ok(row) = serde_json::from_slice::<Value>(line) else { continue };
+            rows.push(row.to_string());
+            for mut at in 0..size(&row).min(60) {
+                let mut changed = row.clone();
+                let other = &others[(at + rows.len()) % others.len()];
+                put(&mut changed, &mut at, other);
+                rows.push(changed.to_string());
+            }
+        }
+        let log = Opened::read_lines(rows.join("\n").into_bytes(), None);
+        assert_eq!(log.damages, Vec::<String>::new(), "{name}");
         for turn in &log.told.turns {
             for at in 0..turn.edits.len() {
                 log.body(turn, at);

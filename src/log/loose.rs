@@ -4,6 +4,7 @@ use super::Output;
 use crate::session::Damage;
 use crate::session::event::Place;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Milliseconds since the epoch of an RFC 3339 time (`2026-12-01T00:32:31.025Z`), or none.
 pub(super) fn milliseconds(time: &str) -> Option<i64> {
@@ -49,16 +50,18 @@ fn offset_seconds(zone: &str) -> Option<i64> {
 /// becomes one damage; what stands before it still counts.
 pub(super) fn values(place: Place, line: &[u8], out: &mut Output) -> Vec<Value> {
     let text = String::from_utf8_lossy(line);
+    let mut damage = |message: String| {
+        out.damages.push(Damage { line: Some(place.line), offset: Some(place.offset), message });
+    };
+    if matches!(text, Cow::Owned(_)) {
+        damage("not UTF-8: read with replacement characters".to_owned());
+    }
     let mut found = Vec::new();
     for value in serde_json::Deserializer::from_str(&text).into_iter() {
         match value {
             Ok(value) => found.push(value),
             Err(error) => {
-                out.damages.push(Damage {
-                    line: Some(place.line),
-                    offset: Some(place.offset),
-                    message: format!("not a JSON row: {error}"),
-                });
+                damage(format!("not a JSON row: {error}"));
                 break;
             }
         }
@@ -118,5 +121,8 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(out.damages.len(), 1);
         assert_eq!((out.damages[0].line, out.damages[0].offset), (Some(7), Some(90)));
+        let found = values(place, b"{\"a\":\"\xff\"}", &mut out);
+        assert_eq!((found.len(), out.damages.len()), (1, 2));
+        assert_eq!(values(place, b" \r", &mut out), Vec::<Value>::new());
     }
 }

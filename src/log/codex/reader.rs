@@ -665,6 +665,23 @@ mod tests {
     }
 
     #[test]
+    fn a_forks_copied_turns_without_ids_are_told_by_their_moment() {
+        let at = |time: &str, payload: Value| json!({"timestamp": time, "type": "event_msg", "payload": payload});
+        let meta = |id: &str| {
+            json!({"type": "session_meta", "timestamp": "2026-12-01T00:00:00.000Z",
+            "payload": {"id": id}})
+        };
+        let told = read(&[
+            meta("own"),
+            meta("parent"),
+            at("2026-12-01T00:00:00.003Z", json!({"type": "user_message", "message": "theirs"})),
+            at("2026-12-01T00:00:09.000Z", json!({"type": "user_message", "message": "own"})),
+        ]);
+        let turns: Vec<_> = told.turns.iter().map(|t| (t.prompt.as_str(), t.inherited)).collect();
+        assert_eq!(turns, [("theirs", true), ("own", false)]);
+    }
+
+    #[test]
     fn a_sub_agents_copy_of_its_parent_is_skipped_and_its_task_is_its_prompt() {
         let told = read(&[
             json!({"type": "session_meta", "ordinal": 0, "payload": {"id": OWN,
@@ -788,6 +805,6 @@ mod tests {
         }
         reader.line(Place::default(), b"\xff\xfe{", &mut out);
         reader.line(Place::default(), b"", &mut out);
-        assert_eq!(out.damages.len(), 1);
+        assert_eq!(out.damages.len(), 2, "not UTF-8, and not JSON");
     }
 }
