@@ -6,6 +6,7 @@ mod call;
 mod calls;
 mod discover;
 mod output;
+mod peek;
 mod reader;
 mod stream;
 mod turns;
@@ -82,4 +83,38 @@ fn printed(row: &Value) -> Option<String> {
     let output = done.get("output")?;
     let text = output::ToolOutput::read(output).text;
     Some(if text.is_empty() { plain_text(output) } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_generation_and_the_output_are_recognized() {
+        for row in [
+            json!({"id": "s", "timestamp": "t", "instructions": null}),
+            json!({"record_type": "state"}),
+            json!({"type": "turn_context", "payload": {}}),
+            json!({"type": "thread.started", "thread_id": "t"}),
+        ] {
+            assert!(Codex.recognizes(std::slice::from_ref(&row)), "{row}");
+        }
+        for row in
+            [json!({"type": "user", "sessionId": "s"}), json!({"type": "session_meta"}), json!(3)]
+        {
+            assert!(!Codex.recognizes(std::slice::from_ref(&row)), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_commands_output_is_read_from_its_row() {
+        let item = json!({"type": "event_msg", "payload": {"type": "item_completed",
+            "item": {"type": "CommandExecution", "aggregated_output": "hi\n"}}});
+        assert_eq!(Codex.command_output(item.to_string().as_bytes()).as_deref(), Some("hi\n"));
+        let output = json!({"type": "function_call_output", "call_id": "c",
+            "output": "{\"output\":\"old\",\"metadata\":{\"exit_code\":0}}"});
+        assert_eq!(Codex.command_output(output.to_string().as_bytes()).as_deref(), Some("old"));
+        assert_eq!(Codex.command_output(b"{}"), None);
+    }
 }

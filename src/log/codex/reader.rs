@@ -8,14 +8,13 @@ use super::base::Base;
 use super::body::item;
 use super::call::ToolCall;
 use super::calls::{Call, change_outcome};
+use super::peek;
 use super::turns::Turns;
 use crate::log::loose::{milliseconds, owned, plain_text, values, word};
 use crate::log::{LogReader, Output};
 use crate::session::event::{Header, LogEvent, Place};
 use crate::session::{Damage, TurnState};
-use serde::Deserialize;
 use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,39 +60,9 @@ pub(super) struct Row<'a> {
     pub(super) stands: bool,
 }
 
-/// The two words that tell whether a row says anything; reading them copies nothing.
-#[derive(Deserialize)]
-struct Peek<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    payload: Option<PeekPayload<'a>>,
-}
-
-#[derive(Deserialize)]
-struct PeekPayload<'a> {
-    #[serde(borrow, default, rename = "type")]
-    kind: Option<Cow<'a, str>>,
-}
-
-impl Peek<'_> {
-    fn tells_nothing(line: &[u8]) -> bool {
-        let Ok(peek) = serde_json::from_slice::<Peek<'_>>(line) else { return false };
-        let inner = peek.payload.and_then(|payload| payload.kind);
-        match peek.kind.as_deref() {
-            Some("compacted" | "world_state" | "token_usage_record" | "reasoning") => true,
-            Some("event_msg" | "response_item") => matches!(
-                inner.as_deref(),
-                Some("token_count" | "reasoning" | "agent_reasoning" | "thread_settings_applied")
-            ),
-            _ => false,
-        }
-    }
-}
-
 impl LogReader for CodexReader {
     fn line(&mut self, place: Place, line: &[u8], out: &mut Output) {
-        if Peek::tells_nothing(line) {
+        if peek::tells_nothing(line, self.prompts_told && self.directory.is_some()) {
             return;
         }
         let rows = values(place, line, out);

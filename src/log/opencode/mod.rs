@@ -132,3 +132,47 @@ fn in_folder(storage: &Storage) -> Vec<FoundSession> {
 fn time(milliseconds: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn sessions_of_the_data_base_and_of_the_folder_are_found() {
+        let data = tempfile::tempdir().unwrap();
+        let base = rusqlite::Connection::open(data.path().join("opencode.db")).unwrap();
+        base.execute_batch(
+            "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, time_updated INTEGER);
+            INSERT INTO session VALUES ('ses_a', NULL, '/w', 'A', 1000), ('ses_b', 'ses_a', '/w', 'B', 2000),
+                ('ses_c', NULL, '/other', 'C', 3000);",
+        )
+        .unwrap();
+        drop(base);
+        let sessions = data.path().join("storage/session/p");
+        fs::create_dir_all(&sessions).unwrap();
+        fs::create_dir_all(data.path().join("storage/message")).unwrap();
+        for id in ["ses_a", "ses_d"] {
+            let info = json!({"id": id, "directory": "/w", "title": "from the folder"});
+            fs::write(sessions.join(format!("{id}.json")), info.to_string()).unwrap();
+        }
+        let env = [("OPENCODE_DATA_DIR".to_owned(), data.path().display().to_string())].into();
+        let places = Places { env, ..Places::default() };
+        let mut found = Opencode.discover(&places, Some(Path::new("/w")));
+        found.sort_by(|one, other| one.id.cmp(&other.id));
+        let named: Vec<_> =
+            found.iter().map(|one| (one.id.as_str(), one.title.as_deref())).collect();
+        assert_eq!(named, [("ses_a", Some("A")), ("ses_d", Some("from the folder"))]);
+        assert_eq!(found[0].path, data.path().join("opencode.db#ses_a"));
+        assert_eq!(found[0].modified, UNIX_EPOCH + Duration::from_secs(1));
+        assert_eq!(Opencode.discover(&places, None).len(), 3);
+    }
+
+    #[test]
+    fn only_rows_of_its_own_are_recognized() {
+        let row = json!({"type": "tool_use", "sessionID": "s", "part": {}});
+        assert!(LogFormat::recognizes(&Opencode, &[row]));
+        let other = json!({"type": "tool_use", "tool_name": "x"});
+        assert!(!LogFormat::recognizes(&Opencode, &[other, json!(3)]));
+    }
+}
