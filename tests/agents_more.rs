@@ -348,6 +348,24 @@ fn what_commands_changed_is_in_opencodes_snapshots() {
 }
 
 #[test]
+fn opencodes_trees_come_with_the_git_directory_that_holds_them() {
+    let Some(folder) = samples() else { return };
+    let data = tempfile::tempdir().unwrap();
+    let base = data.path().join("opencode.db");
+    fs::copy(folder.join("opencode/produced/sqlite-1.18.33/opencode.db"), &base).unwrap();
+    let git_dir = data.path().join("snapshot/4b55551d5e5fa3a10fabfa7f6760eb09130e0691/some-hash");
+    fs::create_dir_all(git_dir.join("objects")).unwrap();
+    fs::write(git_dir.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    let config = "[core]\n\tworktree = /home/devwork/work-opencode/proj\n";
+    fs::write(git_dir.join("config"), config).unwrap();
+    let log = Opened::read(&base);
+    let with_trees = log.told.turns.iter().filter(|turn| turn.tree_before.is_some());
+    let dirs: Vec<_> = with_trees.map(|turn| turn.git_dir.as_deref()).collect();
+    // The last turn wrote outside of the work tree, which no tree shows.
+    assert_eq!(dirs, [git_dir.to_str(); 6]);
+}
+
+#[test]
 fn opencodes_sessions_are_found_and_opened_by_id() {
     let Some(folder) = samples() else { return };
     let format = *FORMATS.iter().find(|format| format.name() == "opencode").unwrap();

@@ -15,21 +15,22 @@ pub(super) struct Message {
 
 impl Message {
     /// Takes a row: the message itself, or `{dir|direction|from, msg|message, ts|…}`.
-    pub(super) fn of(row: Value) -> Option<Self> {
+    pub(super) fn of(mut row: Value) -> Option<Self> {
         if row["jsonrpc"] == "2.0" {
             return Some(Self { body: row, side: None, at: None });
         }
-        let body = ["msg", "message"].iter().find_map(|key| inner(&row[*key]))?;
         let side = ["dir", "direction", "from"].iter().find_map(|key| row[*key].as_str());
+        let side = side.map(str::to_owned);
         let at = ["ts", "timestamp", "time"].iter().find_map(|key| time(&row[*key]));
-        Some(Self { side: side.map(str::to_owned), at, body })
+        let body = ["msg", "message"].iter().find_map(|key| inner(row.get_mut(key)?.take()))?;
+        Some(Self { body, side, at })
     }
 }
 
-fn inner(value: &Value) -> Option<Value> {
+fn inner(value: Value) -> Option<Value> {
     let value = match value {
-        Value::String(text) => serde_json::from_str(text).ok()?,
-        other => other.clone(),
+        Value::String(text) => serde_json::from_str(&text).ok()?,
+        other => other,
     };
     (value["jsonrpc"] == "2.0").then_some(value)
 }

@@ -99,7 +99,11 @@ impl Storage {
             let seen = meta.map(|meta| (meta.len(), meta.modified().ok()));
             (path, seen).hash(&mut hasher);
         };
-        add(&file.path);
+        // A session's file is written again with each of its messages.
+        files(&self.root.join("session"))
+            .iter()
+            .flat_map(|folder| files(folder))
+            .for_each(|file| add(&file));
         for message in files(&self.messages(id)) {
             add(&message);
             let parts = message.file_stem().and_then(|stem| stem.to_str());
