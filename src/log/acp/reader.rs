@@ -147,7 +147,7 @@ impl AcpReader {
                 let option = outcome["optionId"].as_str();
                 let refused = outcome["outcome"] == "cancelled"
                     || option.is_some_and(|option| refusing.iter().any(|one| one == option));
-                self.call(&call).refused |= refused;
+                self.call(&call).refused = refused;
             }
             Some(Request::Write { call, path, place }) if !failed => {
                 self.written(call, path, place, out);
@@ -275,14 +275,15 @@ impl AcpReader {
         self.tell_command(id, out);
         let call = self.call(id);
         let (turn, call_id) = (call.turn, || id.to_owned());
-        let denied = call.refused && outcome != EditOutcome::Applied;
+        // An agent may call a refused call completed: it has ended.
+        let outcome = if call.refused { EditOutcome::Denied } else { outcome };
         if call.runs() {
             if let Some((place, update)) = end {
                 let exit_code = exit_code(&update["rawOutput"]);
                 let outcome = match exit_code {
                     Some(0) => CommandOutcome::Passed,
                     Some(_) => CommandOutcome::Failed,
-                    None if outcome == EditOutcome::Failed => CommandOutcome::Failed,
+                    None if outcome != EditOutcome::Applied => CommandOutcome::Failed,
                     None => CommandOutcome::Unknown,
                 };
                 let (result, output) = (Some(place), None);
@@ -306,7 +307,7 @@ impl AcpReader {
                     call_id: call_id(),
                     tool: call.title.clone(),
                     path,
-                    outcome: if denied { EditOutcome::Denied } else { outcome },
+                    outcome,
                     body: EditSource::InLog { call: row, result },
                 }));
             }
@@ -346,8 +347,7 @@ impl AcpReader {
         for id in std::mem::take(&mut self.order) {
             let call = self.call(&id);
             if !call.done {
-                let outcome = if call.refused { EditOutcome::Denied } else { EditOutcome::Pending };
-                self.call_ended(&id, outcome, None, at, out);
+                self.call_ended(&id, EditOutcome::Pending, None, at, out);
             }
         }
         self.order.clear();
@@ -448,6 +448,9 @@ mod tests {
             answer(2, &json!({"outcome": {"outcome": "selected", "optionId": "no"}})),
             edit("b", "failed"),
             edit("c", "failed"),
+            permission(5, "f"),
+            answer(5, &json!({"outcome": {"outcome": "selected", "optionId": "no"}})),
+            edit("f", "completed"),
             permission(3, "d"),
             answer(3, &json!({"outcome": {"outcome": "cancelled"}})),
             permission(4, "e"),
@@ -461,6 +464,7 @@ mod tests {
                 ("a", EditOutcome::Applied),
                 ("b", EditOutcome::Denied),
                 ("c", EditOutcome::Failed),
+                ("f", EditOutcome::Denied),
                 ("d", EditOutcome::Denied),
                 ("e", EditOutcome::Pending)
             ]

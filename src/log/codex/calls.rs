@@ -2,7 +2,7 @@
 
 use super::body::{change_map, edit_body, path_after};
 use super::call::{ToolCall, command_line};
-use super::output::{ToolOutput, by_exit_code};
+use super::output::{ToolOutput, by_exit_code, user_shell};
 use super::reader::{CodexReader, Row};
 use crate::log::Output;
 use crate::log::loose::word;
@@ -34,7 +34,8 @@ impl CodexReader {
         // In generation D a script's patch and a program's commands come as items of their own. Of
         // another file's rows only the items are told: nothing else holds all in one row.
         let by_items = self.foreign || self.paginated && (call.scripted || call.name == "exec");
-        let call_id = payload["call_id"].as_str().unwrap_or_default().to_owned();
+        let call_id = word(&payload["call_id"]).or_else(|| word(&payload["id"]));
+        let call_id = call_id.unwrap_or_default().to_owned();
         let id = word(&payload["internal_chat_message_metadata_passthrough"]["turn_id"]);
         if !told || call_id.is_empty() {
             return;
@@ -158,6 +159,29 @@ impl CodexReader {
             exit_code,
             outcome,
             result: row.stands.then_some(row.place),
+            output: None,
+        });
+    }
+
+    /// A command of the user's own in the agent's shell; in generation D it is an item.
+    pub(super) fn user_command(&mut self, row: &Row<'_>, text: &str, out: &mut Output) {
+        let Some((command, exit_code)) = user_shell(text).filter(|_| !self.paginated) else {
+            return;
+        };
+        let turn = self.turn(None, row.at, out);
+        let call_id = format!("user-shell-{}", row.place.line);
+        out.events.push(LogEvent::Command(Command {
+            turn,
+            call_id: call_id.clone(),
+            command: command.to_owned(),
+            is_shell: true,
+        }));
+        out.events.push(LogEvent::CommandSettled {
+            turn,
+            call_id,
+            exit_code,
+            outcome: by_exit_code(exit_code),
+            result: None,
             output: None,
         });
     }

@@ -86,6 +86,15 @@ fn refused(text: &str) -> bool {
     ["rejected", "aborted by user", "denied", "declined"].iter().any(|word| text.contains(word))
 }
 
+/// A command that the user ran in the agent's shell, and its exit code, from the message by which
+/// the model is told of it.
+pub(super) fn user_shell(text: &str) -> Option<(&str, Option<i32>)> {
+    let rest = text.trim_start().strip_prefix("<user_shell_command>")?;
+    let (command, rest) = rest.split_once("<command>")?.1.split_once("</command>")?;
+    let result = rest.split_once("<result>").map_or(rest, |(_, result)| result);
+    Some((command.trim(), exit_code_in(result.trim_start())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +117,15 @@ mod tests {
         assert_eq!(code(json!("Output:\nExit code: 9\n")), None);
         assert_eq!(code(json!("aborted by user after 5.9s")), None);
         assert_eq!(code(json!(null)), None);
+    }
+
+    #[test]
+    fn a_users_own_command_is_read_from_its_message() {
+        let text = "<user_shell_command>\n<command>\necho hi > x\n</command>\n<result>\nExit code: 3\n\
+            Duration: 0.01 seconds\nOutput:\n\n</result>\n</user_shell_command>";
+        assert_eq!(user_shell(text), Some(("echo hi > x", Some(3))));
+        assert_eq!(user_shell("<user_shell_command>"), None);
+        assert_eq!(user_shell("what is <user_shell_command><command>x</command>?"), None);
     }
 
     #[test]

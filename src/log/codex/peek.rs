@@ -1,5 +1,6 @@
 //! A first look at a Codex row: most tell nothing, and are passed over unparsed.
 
+use memchr::memmem;
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -43,7 +44,8 @@ pub(super) fn tells_nothing(line: &[u8], prompts_told: bool) -> bool {
                 || matches!(item, Some("Reasoning" | "AgentMessage" | "Extension" | "WebSearch"))
         }
         Some("response_item") => match inner {
-            "message" => prompts_told,
+            // A command of the user's own is told by a message (before generation D).
+            "message" => prompts_told && memmem::find(line, b"<user_shell_command>").is_none(),
             "reasoning" | "additional_tools" => true,
             _ => false,
         },

@@ -254,7 +254,7 @@ impl CodexReader {
 
     fn response_item(&mut self, row: &Row<'_>, payload: &Value, out: &mut Output) {
         match payload["type"].as_str() {
-            Some("message") if payload["role"] == "user" => self.bare_message(row, payload),
+            Some("message") if payload["role"] == "user" => self.bare_message(row, payload, out),
             Some("message") => self.settle_candidate(out),
             Some("function_call" | "custom_tool_call" | "local_shell_call") => {
                 self.settle_candidate(out);
@@ -315,13 +315,15 @@ impl CodexReader {
         out.events.push(LogEvent::Prompt { turn, text });
     }
 
-    fn bare_message(&mut self, row: &Row<'_>, payload: &Value) {
+    fn bare_message(&mut self, row: &Row<'_>, payload: &Value, out: &mut Output) {
         let text = plain_text(&payload["content"]);
         if let Some(rest) = text.strip_prefix("<environment_context>") {
             if self.directory.is_none() {
                 let cwd = rest.split_once("<cwd>").and_then(|(_, rest)| rest.split_once("</cwd>"));
                 self.directory = cwd.map(|(cwd, _)| cwd.to_owned());
             }
+        } else if text.starts_with("<user_shell_command>") {
+            self.user_command(row, &text, out);
         } else if !self.prompts_told && !is_injected(&text) {
             self.candidate = Some((text, row.at));
         }
@@ -594,6 +596,20 @@ mod tests {
         assert_eq!(told.turns[0].commands[0].exit_code, Some(137));
         assert_eq!(told.turns[1].commands[0].call.command, "echo hi");
         assert_eq!(told.turns[1].commands.len(), 1);
+    }
+
+    #[test]
+    fn a_users_own_command_is_a_command_of_its_turn() {
+        let told = read(&[
+            json!({"type": "session_meta", "payload": {"id": OWN, "cwd": "/w"}}),
+            started("a"),
+            response(&user(
+                "<user_shell_command>\n<command>\nmake\n</command>\n<result>\nExit code: 2\n</result>",
+            )),
+        ]);
+        let command = &told.turns[0].commands[0];
+        assert_eq!((command.call.command.as_str(), command.exit_code), ("make", Some(2)));
+        assert_eq!(told.turns[0].prompt, "");
     }
 
     #[test]

@@ -135,13 +135,13 @@ fn replace(edits: &[Value]) -> EditAction {
 /// The texts or hunks of a tool's `filediff` (whole texts up to 1.2, a patch later) or `diff`.
 fn diffed(metadata: &Value) -> EditBody {
     let file = &metadata["filediff"];
+    let side = |key: &str| file[key].as_str().map(str::to_owned);
+    let (before, after) = (side("before"), side("after"));
     let diff = word(&file["patch"]).or_else(|| word(&metadata["diff"]));
-    EditBody {
-        before: file["before"].as_str().map(str::to_owned),
-        after: file["after"].as_str().map(str::to_owned),
-        hunks: diff.map(unified::hunks).unwrap_or_default(),
-        ..EditBody::default()
-    }
+    // Whole texts say it all; they are kept in memory, so nothing is kept beside them.
+    let diff = diff.filter(|_| before.is_none() || after.is_none());
+    let hunks = diff.map(unified::hunks).unwrap_or_default();
+    EditBody { before, after, hunks, ..EditBody::default() }
 }
 
 fn sections(part: &Value) -> Vec<PatchSection> {
