@@ -10,6 +10,8 @@ mod agents_more;
 mod architecture;
 /// Comparisons against the reference pairs and against git itself.
 mod comparison;
+/// The README says what the program says.
+mod docs;
 /// The store when things go wrong.
 mod faults;
 /// Real logs, told as upstream tells them.
