@@ -20,7 +20,10 @@ fn hold(name: &str, expected: &str) {
         return;
     }
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    assert!(update, "README's {name} is stale; UPDATE_EXPECT=1 cargo test docs writes it:\n{expected}");
+    assert!(
+        update,
+        "README's {name} is stale; UPDATE_EXPECT=1 cargo test docs writes it:\n{expected}"
+    );
     std::fs::write(readme(), format!("{}{expected}{}", &text[..from], &text[to..])).unwrap();
 }
 

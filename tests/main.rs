@@ -28,6 +28,10 @@ mod person;
 mod replays;
 /// Where shared material lies.
 mod shared;
+/// A real pseudo-terminal.
+mod terminal;
+/// The program's output and exit codes.
+mod transcripts;
 /// Two trees compared, against git.
 mod tree_diff;
 /// The work tree as a tree, against git.
