@@ -23,7 +23,9 @@ pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
     let style = painter.style(Role::Title);
     let dim = painter.style(Role::Dim);
     let (path, file) = match &app.viewer.subject {
-        Some(Subject::Change(change)) => (text::clean(&change.file.display), Some(&change.file)),
+        Some(Subject::Change(change) | Subject::Anyway(change)) => {
+            (text::clean(&change.file.display), Some(&change.file))
+        }
         Some(Subject::Present(path)) => (text::clean(&path.to_string_lossy()), None),
         None => {
             let prompt = app.open_turn().map(|turn| text::first_line(&turn.head.turn.prompt));
