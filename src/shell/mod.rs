@@ -16,7 +16,7 @@ use crate::view::{Theme, draw};
 use anyhow::Context;
 use follow::Ask;
 use newest::Newest;
-use painter::Painter;
+pub use painter::Painter;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};

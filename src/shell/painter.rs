@@ -10,7 +10,7 @@ use ratatui::style::{Color, Modifier};
 use std::io::{self, Write};
 
 /// Writes frames to `out`. It asks the terminal nothing.
-pub(super) struct Painter<W: Write> {
+pub struct Painter<W: Write> {
     out: W,
     /// What the terminal shows.
     shown: Buffer,
@@ -23,18 +23,23 @@ pub(super) struct Painter<W: Write> {
 
 impl<W: Write> Painter<W> {
     /// A painter for a terminal of which nothing is known.
-    pub(super) fn new(out: W, erases_in_colour: bool) -> Self {
+    pub fn new(out: W, erases_in_colour: bool) -> Self {
         let shown = Buffer::empty(Rect::ZERO);
         Self { out, shown, erases_in_colour, is_blank: true, cursor: None }
     }
 
     /// What the terminal shows is no longer known: the next frame is written whole.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.is_blank = true;
     }
 
+    /// Where the bytes go.
+    pub fn out(&mut self) -> &mut W {
+        &mut self.out
+    }
+
     /// Makes the terminal show a frame, and its cursor at a position or hidden.
-    pub(super) fn paint(&mut self, frame: &Buffer, cursor: Option<Position>) -> io::Result<()> {
+    pub fn paint(&mut self, frame: &Buffer, cursor: Option<Position>) -> io::Result<()> {
         let mut body = Vec::new();
         if self.is_blank || self.shown.area != frame.area {
             body.extend_from_slice(b"\x1b[0m\x1b[H\x1b[2J");
