@@ -16,3 +16,5 @@ mod replays;
 mod shared;
 /// Two trees compared, against git.
 mod tree_diff;
+/// The work tree as a tree, against git.
+mod trees;
