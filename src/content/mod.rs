@@ -63,6 +63,11 @@ pub enum ContentId {
     File(std::path::PathBuf),
     /// These bytes.
     Bytes(Arc<[u8]>),
+    /// A file that was too large to be kept.
+    TooLarge {
+        /// Its size in bytes.
+        len: u64,
+    },
 }
 
 /// Gives the bytes behind a `ContentId`.

@@ -31,6 +31,8 @@ pub struct ReadOptions {
     pub objects: Vec<PathBuf>,
     /// Larger sides are not compared, in bytes.
     pub max_file_bytes: u64,
+    /// The root of the store that holds what was recorded; none: it is not looked at.
+    pub store: Option<PathBuf>,
 }
 
 /// An opened session.
