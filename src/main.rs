@@ -1,3 +1,5 @@
 //! Starts the program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    handback::cli::run()
+}

@@ -4,15 +4,23 @@
 
 /// The floors of the house.
 mod architecture;
+/// Comparisons against the reference pairs and against git itself.
+mod comparison;
 /// The store when things go wrong.
 mod faults;
 /// Real logs, told as upstream tells them.
 mod formats;
+/// What is read is shown, never sent.
+mod hostile;
+/// Keys in, screens out.
+mod journeys;
 /// Display paths, their order, and canonical paths.
 mod paths;
+/// A person at the reviewer, without a terminal.
+mod person;
 /// Edits of a log made into changed files.
 mod replays;
-/// Where the shared reference material lies.
+/// Where shared material lies.
 mod shared;
 /// Two trees compared, against git.
 mod tree_diff;

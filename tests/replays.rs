@@ -1,17 +1,23 @@
-//! A log's edits made into changed files, without any disk or repository.
+//! A log's edits made into changed files: told by hand, and by real sessions against their host.
 
+use crate::shared::shared;
 use handback::content::{Changes, ContentId, FileChange, Pair};
+use handback::log::Output;
+use handback::log::open::{LogFile, OpenOptions};
 use handback::replay::{Replay, State, Texts};
 use handback::session::event::{
     AppliedHunk, Edit, EditAction, EditBody, EditOutcome, EditSource, KnownText, KnownTextSource,
-    LogEvent,
+    LogEvent, Place,
 };
-use handback::session::path::PathRules;
+use handback::session::path::{PathRules, resolve};
 use handback::session::transcript::Transcript;
 use handback::session::{ChangesSource, FileStatus, TurnState};
+use serde_json::Value;
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 /// A session told edit by edit.
@@ -312,6 +318,38 @@ fn a_read_that_lost_line_ends_does_not_change_the_text() {
 }
 
 #[test]
+fn a_base_that_the_first_edit_does_not_fit_is_not_believed() {
+    // The file was edited by hand since the commit, or is not in it.
+    let told = Told::default()
+        .base("/w/a", "committed\n")
+        .disk("/w/a", "by hand\nX\n")
+        .turn()
+        .replace("a", "x", "X");
+    assert_eq!(told.list(1), [r#"Modified a: "by hand\nx\n" → "by hand\nX\n""#]);
+    let mut told = Told::default().disk("/w/a", "by hand\nX\n").turn().replace("a", "x", "X");
+    told.base.insert("/w/a".into(), State::Absent);
+    assert_eq!(told.list(1), [r#"Modified a: "by hand\nx\n" → "by hand\nX\n""#]);
+    told.disk.clear();
+    assert_eq!(told.list(1), [r#"Modified a: @?,? "x" → "X""#]);
+}
+
+#[test]
+fn the_hunks_of_a_write_tell_what_was_there_better_than_the_base() {
+    let hunk = AppliedHunk {
+        old_text: Some("by hand\nx".into()),
+        new_text: Some("by hand\nX".into()),
+        ..AppliedHunk::default()
+    };
+    let write = EditBody {
+        action: EditAction::Write { content: "by hand\nX\nend\n".into(), created: Some(false) },
+        hunks: vec![hunk],
+        ..EditBody::default()
+    };
+    let told = Told::default().base("/w/a", "committed\n").turn().body("a", write);
+    assert_eq!(told.list(1), [r#"Modified a: "by hand\nx\nend\n" → "by hand\nX\nend\n""#]);
+}
+
+#[test]
 fn a_move_is_a_rename_with_the_text_of_its_origin() {
     let moved = |from: &str, action: EditAction| EditBody {
         moved_from: Some(from.into()),
@@ -411,4 +449,242 @@ fn all_turns_of_a_long_session_are_had_in_either_direction_with_few_reads() {
             assert!(each < 200, "{each} rows read for each turn");
         }
     }
+}
+
+/// A real session of the real host; texts come from the rows of its log, and from an archive of its
+/// work tree where one is given.
+struct Real {
+    log: LogFile,
+    transcript: Transcript,
+    disk: Option<PathBuf>,
+    /// Whether what the log shows of whole files may be used.
+    reads: bool,
+}
+
+impl Real {
+    fn open(path: &Path) -> Self {
+        let mut log = LogFile::open(path, &OpenOptions::default()).unwrap();
+        let mut out = Output::default();
+        log.read_all(&mut out).unwrap();
+        let mut transcript = Transcript::default();
+        out.events.into_iter().for_each(|event| transcript.apply(event));
+        Self { log, transcript, disk: None, reads: true }
+    }
+
+    fn replay(&self) -> Replay {
+        let (cwd, root) = (self.cwd().into(), self.cwd().into());
+        Replay::new(PathRules { cwd, root, home: "/home/dev".into() })
+    }
+
+    fn cwd(&self) -> &Path {
+        Path::new(self.transcript.header.cwd.as_deref().unwrap())
+    }
+
+    /// The old and new texts of the hunks in the row of an edit's result.
+    fn diffs(&self, edit: &Edit) -> Vec<(Option<String>, Option<String>)> {
+        let EditSource::InLog { result: Some(place), .. } = &edit.body else { return Vec::new() };
+        let row: Value = serde_json::from_slice(&self.row(place)).unwrap();
+        let diffs = row["data"]["meta"]["diffs"].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().map(Into::into);
+        diffs.iter().map(|diff| (text(&diff["oldText"]), text(&diff["newText"]))).collect()
+    }
+
+    fn row(&self, place: &Place) -> Vec<u8> {
+        self.log.rows().unwrap().unwrap().row(place).unwrap()
+    }
+}
+
+impl Texts for Real {
+    fn edit_body(&self, edit: &Edit, nth: usize) -> Option<Arc<EditBody>> {
+        let EditSource::InLog { call, result } = &edit.body else { panic!("kept") };
+        let result = result.as_ref().map(|place| self.row(place));
+        let format = self.log.format().unwrap();
+        Some(Arc::new(format.edit_body(&self.row(call), result.as_deref(), nth)))
+    }
+
+    fn known_text(&self, known: &KnownText) -> State {
+        let KnownTextSource::InLog(place) = &known.text else { panic!("kept") };
+        if !self.reads {
+            return State::Unknown;
+        }
+        let text = self.log.format().unwrap().known_text(&self.row(place));
+        text.map_or(State::Unknown, |text| state(&text))
+    }
+
+    fn on_disk(&self, path: &Path) -> State {
+        let Some(disk) = &self.disk else { return State::Unknown };
+        let Ok(inside) = path.strip_prefix(self.cwd()) else { return State::Unknown };
+        match fs::read(disk.join(inside)) {
+            Ok(bytes) => State::Text(bytes.into()),
+            Err(_) => State::Absent,
+        }
+    }
+}
+
+/// The lines of a text as the host compares them; without a disk, CR LF is lost.
+fn lines(id: &ContentId) -> Vec<String> {
+    let ContentId::Bytes(bytes) = id else { return Vec::new() };
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    if text.is_empty() && bytes.is_empty() {
+        Vec::new()
+    } else {
+        text.split('\n').map(Into::into).collect()
+    }
+}
+
+/// Whether the host's hunks lead from our text before to our text after, and nothing is left over.
+fn leads(hunks: &Value, old: &[String], new: &[String], with_crs: bool) -> bool {
+    let mut out: Vec<String> = Vec::new();
+    let mut at = 0;
+    for hunk in hunks.as_array().unwrap() {
+        let start = usize::try_from(hunk["oldStart"].as_u64().unwrap()).unwrap();
+        let start = start.saturating_sub(1);
+        if start < at || start > old.len() {
+            return false;
+        }
+        out.extend_from_slice(&old[at..start]);
+        at = start;
+        for line in hunk["lines"].as_array().unwrap() {
+            let (kind, text) = line.as_str().unwrap().split_at(1);
+            let text = if with_crs { text } else { text.trim_end_matches('\r') };
+            if kind != "+" && old.get(at).map(String::as_str) != Some(text) {
+                return false;
+            }
+            at += usize::from(kind != "+");
+            if kind != "-" {
+                out.push(text.to_owned());
+            }
+        }
+    }
+    out.extend_from_slice(&old[at..]);
+    out == new
+}
+
+/// A session, its log, the archive of its work tree after its last turn, and what the host served.
+struct Recorded {
+    name: String,
+    log: PathBuf,
+    state: Option<PathBuf>,
+    served: Vec<Value>,
+}
+
+fn sessions() -> Vec<Recorded> {
+    let Some(shared) = shared() else { return Vec::new() };
+    let json = |path: PathBuf| -> Option<Value> {
+        Some(serde_json::from_slice(&fs::read(path).ok()?).unwrap())
+    };
+    let mut found = Vec::new();
+    for folder in fs::read_dir(shared.join("fixtures/dsh")).unwrap() {
+        let folder = folder.unwrap().path();
+        let Some(served) = json(folder.join("served.json")) else { continue };
+        let expected = json(folder.join("expected-turns.json")).unwrap();
+        for (id, session) in expected.as_object().unwrap() {
+            let last = session["turns"].as_array().unwrap().len();
+            let state = folder.join(format!("state/state-{id}-after-{last}.tar.gz"));
+            let mine = served.as_array().unwrap().iter().filter(|row| row["sessionId"] == **id);
+            found.push(Recorded {
+                name: format!("{} {id}", folder.display()),
+                log: folder.join(session["log"].as_str().unwrap()),
+                state: state.is_file().then_some(state),
+                served: mine.cloned().collect(),
+            });
+        }
+    }
+    assert!(found.len() > 8, "only {} sessions", found.len());
+    found
+}
+
+/// What the host served last for a turn.
+fn served_for(served: &[Value], turn: u32) -> Option<&Value> {
+    served
+        .iter()
+        .rev()
+        .find(|row| row["event"]["data"]["turn"] == turn && row["summary"].is_object())
+}
+
+/// Counts the files that are as the host compared them. Where a shell ran in the turn, it may have
+/// changed a file behind the tools' back, which no log can tell.
+fn agreeing(session: &Recorded, real: &Real) -> usize {
+    let mut replay = real.replay();
+    let mut agreeing = 0;
+    for record in &real.transcript.turns {
+        let Some(row) = served_for(&session.served, record.turn) else { continue };
+        let changes = replay.turn(record.turn, &real.transcript.turns, real).unwrap();
+        for change in &changes.files {
+            let Pair::Sides { old, new } = &change.pair else { continue };
+            let diffs = row["diffs"].as_array().unwrap();
+            let theirs = diffs.iter().find(|diff| diff["path"] == *change.file.path);
+            let agrees = theirs.is_some_and(|theirs| {
+                theirs["kind"] == "text"
+                    && theirs["before"] == (*old != ContentId::Absent)
+                    && theirs["after"] == (*new != ContentId::Absent)
+                    && leads(&theirs["hunks"], &lines(old), &lines(new), real.disk.is_some())
+            });
+            let oversized = theirs.is_some_and(|theirs| theirs["kind"] == "oversized");
+            agreeing += usize::from(agrees);
+            assert!(
+                agrees || oversized || record.ran_shell(),
+                "{} turn {}: {}\nthe host: {theirs:?}",
+                session.name,
+                record.turn,
+                line(change)
+            );
+        }
+    }
+    agreeing
+}
+
+#[test]
+fn replayed_texts_are_those_that_the_host_compared() {
+    let (mut forward, mut with_disk, mut backward, mut archives) = (0, 0, 0, 0);
+    for session in sessions() {
+        let mut real = Real::open(&session.log);
+        forward += agreeing(&session, &real);
+        if let Some(state) = &session.state {
+            let dir = tempfile::tempdir().unwrap();
+            let tar = Command::new("tar").arg("xzf").arg(state).arg("-C").arg(dir.path()).status();
+            assert!(tar.unwrap().success());
+            real.disk = Some(dir.path().to_path_buf());
+            with_disk += agreeing(&session, &real);
+            real.reads = false;
+            backward += agreeing(&session, &real);
+            archives += 1;
+        }
+    }
+    // Fewer than in the recorded sessions would mean that replay gave up where it need not.
+    assert!(archives == 0 || (forward >= 90 && with_disk >= 30 && backward >= 30));
+}
+
+#[test]
+fn without_whole_texts_the_hunks_are_those_of_the_log() {
+    let mut compared = 0;
+    let sessions = sessions();
+    for session in &sessions {
+        let mut real = Real::open(&session.log);
+        real.reads = false;
+        let mut replay = real.replay();
+        for record in &real.transcript.turns {
+            let changes = replay.turn(record.turn, &real.transcript.turns, &real).unwrap();
+            for change in &changes.files {
+                let Pair::Hunks(ours) = &change.pair else { continue };
+                assert_eq!(changes.source, ChangesSource::Hunks);
+                assert!(change.note.is_some());
+                let theirs: Vec<_> = record
+                    .applied_edits()
+                    .filter(|edit| resolve(real.cwd(), &edit.path).ends_with(&change.file.path))
+                    .flat_map(|edit| real.diffs(edit))
+                    .collect();
+                let ours: Vec<_> = ours
+                    .iter()
+                    .map(|hunk| (hunk.old_text.clone(), hunk.new_text.clone()))
+                    .collect();
+                if !theirs.is_empty() {
+                    assert_eq!(ours, theirs, "{} {}", session.name, change.file.path);
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(sessions.is_empty() || compared >= 30, "only {compared} files were compared");
 }

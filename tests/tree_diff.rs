@@ -240,6 +240,23 @@ fn random_trees_differ_as_git_says() {
     assert!(renames > 100, "only {renames} renames were tried");
 }
 
+#[test]
+fn more_files_than_git_measures_are_paired_only_where_git_pairs_them() {
+    let many = |dir: &str, count: usize, last: &str| -> Vec<File> {
+        let text = |at: usize| format!("a line of {at}\nanother of {at}\n{last}\n");
+        (0..count).map(|at| file(&format!("{dir}/{dir}{at}"), "100644", &text(at))).collect()
+    };
+    for (count, renames) in [(1000, 1000), (1001, 0)] {
+        let dir = tempfile::tempdir().unwrap();
+        let trees = [many("old", count, "x"), many("new", count, "y")];
+        let ids = make_trees(dir.path(), "sha1", &trees);
+        let objects = GitObjects::open(dir.path()).unwrap();
+        let ours = rows_of(&compare_trees(&objects, &ids[0], &ids[1]).unwrap());
+        assert_eq!(ours, rows_of_git(dir.path(), &ids[0], &ids[1]));
+        assert_eq!(ours.iter().filter(|row| row.0 == 'R').count(), renames);
+    }
+}
+
 fn file(path: &str, mode: &'static str, text: &str) -> File {
     (path.into(), mode, text.into())
 }

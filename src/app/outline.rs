@@ -190,11 +190,13 @@ impl Outline {
             Load::Known(None) if presented == 0 => self.items.push(Item::Plain("no change known")),
             Load::Known(None) => {}
             Load::Known(Some(changes)) => {
-                if presented > 0 {
+                if presented > 0 && !changes.files.is_empty() {
                     self.items.push(Item::Heading("changed"));
                 }
                 self.items.extend((0..changes.files.len()).map(Item::File));
-                self.items.push(Item::Total);
+                if !changes.files.is_empty() {
+                    self.items.push(Item::Total);
+                }
                 self.items.extend((0..changes.notes.len()).map(Item::Note));
             }
         }

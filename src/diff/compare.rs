@@ -149,7 +149,7 @@ pub(super) fn exact(old: &Text, new: &Text, limit: &Limit) -> Result<Vec<Change>
     let (old_kept, new_kept) =
         discard::keep(&classes, ends, (&mut old_changed, &mut new_changed), &mut ticker)?;
     let changed = (&mut old_changed[..], &mut new_changed[..]);
-    myers::search((&old_kept, &new_kept), changed, &mut ticker)?;
+    myers::search((&old_kept, &new_kept), classes.counts.len(), changed, &mut ticker)?;
     drop((old_kept, new_kept));
     slider::slide(&classes.old, &mut old_changed, &new_changed, &classes.indents, &mut ticker)?;
     slider::slide(&classes.new, &mut new_changed, &old_changed, &classes.indents, &mut ticker)?;

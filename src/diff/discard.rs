@@ -38,13 +38,13 @@ pub(super) fn rough_root(number: usize) -> usize {
 pub(super) fn keep(
     classes: &Classes,
     (prefix, suffix): (usize, usize),
-    changed: (&mut [bool], &mut [bool]),
+    (old_changed, new_changed): (&mut [bool], &mut [bool]),
     ticker: &mut Ticker<'_>,
 ) -> Result<(Kept, Kept), Stop> {
-    let old = keep_side(&classes.old, prefix, suffix, changed.0, ticker, |class| {
+    let old = keep_side(&classes.old, prefix, suffix, old_changed, ticker, |class| {
         classes.counts[class as usize][1]
     })?;
-    let new = keep_side(&classes.new, prefix, suffix, changed.1, ticker, |class| {
+    let new = keep_side(&classes.new, prefix, suffix, new_changed, ticker, |class| {
         classes.counts[class as usize][0]
     })?;
     Ok((old, new))

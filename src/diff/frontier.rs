@@ -1,25 +1,63 @@
 //! The furthest points that a search from one corner has reached.
 
+use super::token::Token;
+
 /// A run of at least so many equal lines is a sign of the right way.
 const GOOD_RUN: usize = 20;
 
 /// How much further than its cost a point must be to be taken early.
 const FAR: usize = 4;
 
+/// The reached points of one search: those of even diagonals and those of odd ones. An edit leads
+/// from one kind to the other, so that each is read or written in one sweep.
+pub(super) type Reach = [Vec<u32>; 2];
+
+/// Room for the diagonals of two sides of so many lines.
+pub(super) fn room(old: usize, new: usize) -> Reach {
+    let half = (old + new + 3).div_ceil(2);
+    [vec![0; half], vec![0; half]]
+}
+
 /// One of the two searches of Myers' algorithm, over old lines × new lines, from the start or
-/// (`BACK`) from the end.
+/// (`BACK`) from the end. The one from the end is given both sides in reverse.
 ///
 /// Points are told by how many old and new lines lie between them and the search's own corner, so
 /// that both searches follow the same rules. Diagonals are those of the forward search: number `k`
 /// is `old − new + new lines + 1`, so that all and one more at each edge are from 0 up.
-pub(super) struct Frontier<'a, const BACK: bool> {
-    old: &'a [u32],
-    new: &'a [u32],
+pub(super) struct Frontier<'a, T, const BACK: bool> {
+    old: &'a [T],
+    new: &'a [T],
     /// Of each diagonal, the old lines of its furthest point and one more; 0: not reached.
-    reach: &'a mut [u32],
+    reach: &'a mut Reach,
     /// The diagonals that were reached last: every second from `low` to `high`.
     low: usize,
     high: usize,
+}
+
+/// Takes the points of neighbouring diagonals along all equal lines; gives the longest run and the
+/// sum of all. `ahead` is what the new lines of the first point have over its old ones, `next` how
+/// much more the next one has, both wrapping.
+///
+/// Most of a comparison's time goes by in here. It is kept apart so that all that it needs fits
+/// into registers.
+#[inline(never)]
+fn follow<T: Token>(
+    points: &mut [u32],
+    old: &[T],
+    new: &[T],
+    mut ahead: usize,
+    next: usize,
+) -> (usize, usize) {
+    let (mut longest, mut total) = (0, 0);
+    for point in points {
+        let at = *point as usize - 1;
+        let run = T::run(old, new, at, at.wrapping_add(ahead));
+        *point += run as u32;
+        longest = longest.max(run);
+        total += run;
+        ahead = ahead.wrapping_add(next);
+    }
+    (longest, total)
 }
 
 /// A point by the lines between it and the start of both sides.
@@ -31,25 +69,29 @@ pub(super) struct Point {
 
 /// What one more step of a search gave.
 pub(super) struct Step {
-    /// The point where it met the other search.
-    pub(super) met: Option<Point>,
     /// It passed a long run of equal lines.
     pub(super) good_run: bool,
-    /// How many lines were looked at.
+    /// How many points and lines were looked at.
     pub(super) work: usize,
 }
 
-impl<'a, const BACK: bool> Frontier<'a, BACK> {
-    /// Room for the diagonals of two sides.
-    pub(super) fn room(old: usize, new: usize) -> usize {
-        old + new + 3
+impl<'a, T: Token, const BACK: bool> Frontier<'a, T, BACK> {
+    /// A search that stands at its corner.
+    pub(super) fn new(old: &'a [T], new: &'a [T], reach: &'a mut Reach) -> Self {
+        let corner = if BACK { old.len() + 1 } else { new.len() + 1 };
+        let mut frontier = Self { old, new, reach, low: corner, high: corner };
+        frontier.set(corner, 1);
+        frontier
     }
 
-    /// A search that stands at its corner.
-    pub(super) fn new(old: &'a [u32], new: &'a [u32], reach: &'a mut [u32]) -> Self {
-        let corner = if BACK { old.len() + 1 } else { new.len() + 1 };
-        reach[corner] = 1;
-        Self { old, new, reach, low: corner, high: corner }
+    fn set(&mut self, diagonal: usize, reached: u32) {
+        self.reach[diagonal % 2][diagonal / 2] = reached;
+    }
+
+    /// The point last reached on a diagonal, told from this search's corner.
+    fn reached(&self, diagonal: usize) -> (usize, usize) {
+        let old = self.reach[diagonal % 2][diagonal / 2] as usize - 1;
+        (old, self.new_lines(diagonal, old))
     }
 
     /// The new lines of a point on a diagonal.
@@ -58,7 +100,7 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
     }
 
     /// A point told from this search's corner, told from the start.
-    fn point(&self, old: usize, new: usize) -> Point {
+    fn point(&self, (old, new): (usize, usize)) -> Point {
         if BACK {
             Point { old: self.old.len() - old, new: self.new.len() - new }
         } else {
@@ -66,118 +108,103 @@ impl<'a, const BACK: bool> Frontier<'a, BACK> {
         }
     }
 
+    /// The diagonals that were reached last, in git's order: the first of equals is taken.
+    fn diagonals(&self) -> impl Iterator<Item = usize> + use<T, BACK> {
+        (self.low..=self.high).rev().step_by(2)
+    }
+
     /// Takes in one more diagonal on each side; at an edge the outermost is given up instead.
     fn widen(&mut self) {
         if self.low > 1 {
             self.low -= 1;
-            self.reach[self.low - 1] = 0;
+            self.set(self.low - 1, 0);
         } else {
             self.low += 1;
         }
         if self.high < self.old.len() + self.new.len() + 1 {
             self.high += 1;
-            self.reach[self.high + 1] = 0;
+            self.set(self.high + 1, 0);
         } else {
             self.high -= 1;
         }
     }
 
-    /// How many equal lines follow a point.
-    fn run(&self, old: usize, new: usize) -> usize {
-        let equal = |(old, new): (&u32, &u32)| old == new;
-        if BACK {
-            let old = self.old.len().checked_sub(old).map_or(&[][..], |end| &self.old[..end]);
-            let new = self.new.len().checked_sub(new).map_or(&[][..], |end| &self.new[..end]);
-            old.iter().rev().zip(new.iter().rev()).take_while(|pair| equal(*pair)).count()
-        } else {
-            let old = self.old.get(old..).unwrap_or_default();
-            let new = self.new.get(new..).unwrap_or_default();
-            old.iter().zip(new).take_while(|pair| equal(*pair)).count()
-        }
-    }
-
-    /// Goes one edit further on every second diagonal. `other` is given where the two searches can
-    /// meet in this step.
-    pub(super) fn step<const OTHER: bool>(&mut self, other: Option<&Frontier<'_, OTHER>>) -> Step {
+    /// Goes one edit further on every second diagonal, and then along all equal lines.
+    pub(super) fn step(&mut self) -> Step {
         self.widen();
-        let mut step = Step { met: None, good_run: false, work: 0 };
-        let mut above = self.reach[self.high + 1];
-        let mut diagonal = self.high;
-        while diagonal >= self.low {
-            let below = self.reach[diagonal - 1];
-            let reached = if BACK {
-                if above >= below { above + 1 } else { below }
-            } else if below >= above {
-                below + 1
-            } else {
-                above
-            };
-            above = below;
-            let from = reached as usize - 1;
-            let run = self.run(from, self.new_lines(diagonal, from));
-            let old = from + run;
-            step.work += run + 2;
-            step.good_run |= run > GOOD_RUN;
-            self.reach[diagonal] = old as u32 + 1;
-            if let Some(other) = other
-                && other.has_passed(diagonal, old)
-            {
-                step.met = Some(self.point(old, self.new_lines(diagonal, old)));
-                return step;
-            }
-            diagonal -= 2;
+        let (low, high) = (self.low, self.high);
+        let [even, odd] = &mut *self.reach;
+        let (from, to) = if low % 2 == 0 { (odd, even) } else { (even, odd) };
+        let from = &from[(low - 1) / 2..=high.div_ceil(2)];
+        let to = &mut to[low / 2..=high / 2];
+        // One line deleted or one added, whichever leads further. Apart from the loop below,
+        // because this one is done for many diagonals at once.
+        for (to, (below, above)) in to.iter_mut().zip(from.iter().zip(&from[1..])) {
+            *to = if BACK { (*above + 1).max(*below) } else { (*below + 1).max(*above) };
         }
-        step
+        // New lines less old ones, on the lowest diagonal; from one to the next it is two more or
+        // less. It may be below zero: then it wraps, and so does the sum.
+        let (ahead, next) = if BACK {
+            ((low - 1).wrapping_sub(self.old.len()), 2)
+        } else {
+            ((self.new.len() + 1).wrapping_sub(low), 2usize.wrapping_neg())
+        };
+        let (longest, total) = follow(to, self.old, self.new, ahead, next);
+        Step { good_run: longest > GOOD_RUN, work: to.len() + total }
     }
 
-    /// Whether this search was on that diagonal, and the other's point on it lies behind its own.
-    fn has_passed(&self, diagonal: usize, old: usize) -> bool {
-        (self.low..=self.high).contains(&diagonal)
-            && self.reach[diagonal] as usize + old > self.old.len()
+    /// The first point of the last step that lies on or behind what the other search has reached.
+    pub(super) fn meets<const OTHER: bool>(&self, other: &Frontier<'_, T, OTHER>) -> Option<Point> {
+        let (low, high) = (self.low.max(other.low), self.high.min(other.high));
+        if low > high {
+            return None;
+        }
+        let (side, cells) = (low % 2, low / 2..=high / 2);
+        let (ours, others) = (&self.reach[side][cells.clone()], &other.reach[side][cells]);
+        // Each counts one more than its lines.
+        let together = self.old.len() as u32 + 2;
+        let furthest = ours.iter().zip(others).map(|(ours, other)| ours + other).max();
+        if furthest.is_none_or(|furthest| furthest < together) {
+            return None;
+        }
+        let at = ours.iter().zip(others).rposition(|(ours, other)| ours + other >= together)?;
+        Some(self.point(self.reached(low + 2 * at)))
     }
 
     /// The best point that is far beyond its cost and at the end of a long run of equal lines.
     pub(super) fn interesting(&self, cost: usize) -> Option<Point> {
         let mut best = 0;
         let mut found = None;
-        for diagonal in (self.low..=self.high).rev().step_by(2) {
-            let old = self.reach[diagonal] as usize - 1;
-            let new = self.new_lines(diagonal, old);
+        for diagonal in self.diagonals() {
+            let (old, new) = self.reached(diagonal);
             let worth = (old + new).saturating_sub(old.abs_diff(new));
             let inside = (GOOD_RUN..self.old.len()).contains(&old)
                 && (GOOD_RUN..self.new.len()).contains(&new);
-            if worth > FAR * cost && worth > best && inside && self.has_good_run_before(old, new) {
+            if worth > FAR * cost
+                && worth > best
+                && inside
+                && self.old[old - GOOD_RUN..old] == self.new[new - GOOD_RUN..new]
+            {
                 best = worth;
-                found = Some(self.point(old, new));
+                found = Some(self.point((old, new)));
             }
         }
         found
     }
 
-    fn has_good_run_before(&self, old: usize, new: usize) -> bool {
-        if BACK {
-            let (old, new) = (self.old.len() - old, self.new.len() - new);
-            self.old[old..old + GOOD_RUN] == self.new[new..new + GOOD_RUN]
-        } else {
-            self.old[old - GOOD_RUN..old] == self.new[new - GOOD_RUN..new]
-        }
-    }
-
     /// The point furthest from the corner, and how many lines it is away.
     pub(super) fn furthest(&self) -> (usize, Point) {
-        let (mut best, mut point) = (None, (0, 0));
-        for diagonal in (self.low..=self.high).rev().step_by(2) {
-            let reached = self.reach[diagonal] as usize - 1;
-            let mut old = reached.min(self.old.len());
-            let mut new = self.new_lines(diagonal, reached) - (reached - old);
-            if let Some(over) = new.checked_sub(self.new.len()) {
-                (old, new) = (old - over, self.new.len());
-            }
-            if best.is_none_or(|best| best < old + new) {
-                best = Some(old + new);
-                point = (old, new);
+        let mut best: Option<(usize, usize)> = None;
+        for diagonal in self.diagonals() {
+            let (mut old, mut new) = self.reached(diagonal);
+            // A search may have run over an edge: back along the diagonal.
+            let over = old.saturating_sub(self.old.len()).max(new.saturating_sub(self.new.len()));
+            (old, new) = (old - over, new - over);
+            if best.is_none_or(|best| best.0 + best.1 < old + new) {
+                best = Some((old, new));
             }
         }
-        (best.unwrap_or_default(), self.point(point.0, point.1))
+        let best = best.unwrap_or_default();
+        (best.0 + best.1, self.point(best))
     }
 }

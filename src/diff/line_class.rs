@@ -32,6 +32,7 @@ pub(super) fn classify(old: &Text, new: &Text, limit: &Limit) -> Result<Classes,
     let mut interner = Interner {
         table: HashTable::new(),
         lines: Vec::new(),
+        hashes: Vec::new(),
         counts: Vec::new(),
         indents: Vec::new(),
     };
@@ -57,6 +58,8 @@ struct Interner<'a> {
     table: HashTable<(u32, u32)>,
     /// The first line of each class.
     lines: Vec<&'a [u8]>,
+    /// Half of its hash.
+    hashes: Vec<u32>,
     counts: Vec<[u32; 2]>,
     indents: Vec<Indent>,
 }
@@ -71,12 +74,26 @@ impl<'a> Interner<'a> {
         limit: &Limit,
     ) -> Result<Vec<u32>, Stop> {
         let mut ticker = Ticker::new(limit);
+        // Classes are numbered as they appear, and texts resemble each other: behind a line that
+        // the old text has once, most often the next class comes. To try it is much cheaper than
+        // to look into a large table.
+        let mut next = 0;
         for (slot, line) in hashes.iter_mut().zip(text.lines(0..text.len())) {
             ticker.add(line.len() / 8 + 16)?;
-            *slot = self.class(*slot, line);
-            self.counts[*slot as usize][side] += 1;
+            let class = if self.is(next, *slot, line) { next } else { self.class(*slot, line) };
+            let counts = &mut self.counts[class as usize];
+            counts[side] += 1;
+            if counts[0] == 1 {
+                next = class + 1;
+            }
+            *slot = class;
         }
         Ok(hashes)
+    }
+
+    fn is(&self, class: u32, hash: u32, line: &[u8]) -> bool {
+        let class = class as usize;
+        self.hashes.get(class) == Some(&hash) && self.lines.get(class) == Some(&line)
     }
 
     fn class(&mut self, hash: u32, line: &'a [u8]) -> u32 {
@@ -92,6 +109,7 @@ impl<'a> Interner<'a> {
                 let class = self.lines.len() as u32;
                 free.insert((hash, class));
                 self.lines.push(line);
+                self.hashes.push(hash);
                 self.counts.push([0; 2]);
                 self.indents.push(indent(line));
                 class

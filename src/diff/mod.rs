@@ -1,6 +1,6 @@
 //! Two texts → what changed between them, within a deadline. Never draws, never reads.
 //!
-//! [`compare`] splits both texts ([`Text`]), gives equal lines one number, drops lines that the
+//! [`compare()`] splits both texts ([`Text`]), gives equal lines one number, drops lines that the
 //! other side does not have, searches the rest with Myers' algorithm and git's cut-offs, and slides
 //! the changes to where git puts them. The answer is ranges of lines; [`patch`] and
 //! [`Comparison::to_file_diff`] turn it into text, [`words`] looks into a pair of lines.
@@ -17,6 +17,7 @@ pub mod patch;
 mod slider;
 mod split_score;
 mod text;
+mod token;
 pub mod words;
 
 pub use applied::{compare_hunks, from_hunks};

@@ -78,9 +78,9 @@ pub fn write_binary(
 ) -> io::Result<()> {
     header.write(out, (old, new))?;
     out.write_all(b"Binary files ")?;
-    out.write_all(&old.then(|| quoted(b"a/", header.old_path)).unwrap_or(b"/dev/null".to_vec()))?;
+    out.write_all(&side_name(old.then_some((b"a/", header.old_path))))?;
     out.write_all(b" and ")?;
-    out.write_all(&new.then(|| quoted(b"b/", header.new_path)).unwrap_or(b"/dev/null".to_vec()))?;
+    out.write_all(&side_name(new.then_some((b"b/", header.new_path))))?;
     out.write_all(b" differ\n")
 }
 
@@ -226,10 +226,15 @@ fn write_range(out: &mut dyn Write, start: u32, lines: u32) -> io::Result<()> {
 
 /// Ends a `---` or `+++` line. A name with a space is followed by a tab, so that what comes behind
 /// is not taken for a part of it.
-fn write_name(out: &mut dyn Write, name: Option<(&[u8], &[u8])>) -> io::Result<()> {
-    let name = name.map_or_else(|| b"/dev/null".to_vec(), |(prefix, path)| quoted(prefix, path));
+fn write_name(out: &mut dyn Write, side: Option<(&[u8], &[u8])>) -> io::Result<()> {
+    let name = side_name(side);
     out.write_all(&name)?;
     out.write_all(if name.contains(&b' ') { b"\t\n" } else { b"\n" })
+}
+
+/// The prefix and path of a side that is there.
+fn side_name(side: Option<(&[u8], &[u8])>) -> Vec<u8> {
+    side.map_or_else(|| b"/dev/null".to_vec(), |(prefix, path)| quoted(prefix, path))
 }
 
 /// A path as git prints it: in double quotes with C escapes where it has control characters,

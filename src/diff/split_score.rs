@@ -14,7 +14,7 @@ pub(super) const BLANK: Indent = u8::MAX;
 const MAX_INDENT: Indent = 200;
 
 /// So many blank lines are looked through for the next line that is not.
-const MAX_BLANKS: usize = 20;
+const MAX_BLANKS: i32 = 20;
 
 /// Measures a line. White space is what git takes for it: space, tab, line feed, carriage return.
 pub(super) fn indent(line: &[u8]) -> Indent {
@@ -39,15 +39,15 @@ struct Surroundings {
     indent: Indent,
     at_end: bool,
     /// Blank lines right before the place, and the indent of the line before those.
-    blanks_before: usize,
+    blanks_before: i32,
     indent_before: Indent,
     /// Blank lines behind the first line behind, and the indent of the line behind those.
-    blanks_after: usize,
+    blanks_after: i32,
     indent_after: Indent,
 }
 
 /// Blank lines at the start of some lines, and the indent of the first that is not blank.
-fn look(mut lines: impl Iterator<Item = Indent>) -> (usize, Indent) {
+fn look(mut lines: impl Iterator<Item = Indent>) -> (i32, Indent) {
     let mut blanks = 0;
     loop {
         match lines.next() {
@@ -81,8 +81,8 @@ impl Surroundings {
         if self.at_end {
             penalty += 21;
         }
-        let blanks_behind = if self.indent == BLANK { 1 + self.blanks_after as i32 } else { 0 };
-        let blanks = self.blanks_before as i32 + blanks_behind;
+        let blanks_behind = if self.indent == BLANK { 1 + self.blanks_after } else { 0 };
+        let blanks = self.blanks_before + blanks_behind;
         penalty += -30 * blanks + 6 * blanks_behind;
         let indent = if self.indent == BLANK { self.indent_after } else { self.indent };
         Score { indent: columns(indent), penalty: penalty + self.step(indent, blanks != 0) }

@@ -1,6 +1,6 @@
 //! Concatenated zstd frames to decoded bytes. A broken frame costs only itself: reading goes on at the next magic number.
 
-use super::decode::{Lines, Sink, Start};
+use super::decode::{Start, TextSink};
 use crate::session::Damage;
 use memchr::memmem;
 use std::fmt;
@@ -17,7 +17,7 @@ const FIRST_INPUT: usize = 5;
 const KEPT: usize = 256 << 10;
 
 /// One block's worth of decoded bytes (RFC 8878: 128 KiB at most).
-const DECODED: usize = 128 << 10;
+pub(super) const DECODED: usize = 128 << 10;
 
 /// Decodes frame after frame.
 pub(super) struct Frames {
@@ -79,21 +79,16 @@ impl Frames {
             .then(|| damage(self.frame, "the log ends inside it"))
     }
 
-    pub(super) fn push<S: Sink>(&mut self, bytes: &[u8], lines: &mut Lines, sink: &mut S) {
+    pub(super) fn push<T: TextSink>(&mut self, bytes: &[u8], sink: &mut T) {
         self.allowance = self.allowance.saturating_add(bytes.len());
-        let mut again = self.read(bytes, lines, sink);
+        let mut again = self.read(bytes, sink);
         while let Some(bytes) = again {
-            again = self.read(&bytes, lines, sink);
+            again = self.read(&bytes, sink);
         }
     }
 
     /// Reads on; gives back bytes that must be read again from a frame found among them.
-    fn read<S: Sink>(
-        &mut self,
-        mut bytes: &[u8],
-        lines: &mut Lines,
-        sink: &mut S,
-    ) -> Option<Vec<u8>> {
+    fn read<T: TextSink>(&mut self, mut bytes: &[u8], sink: &mut T) -> Option<Vec<u8>> {
         while !bytes.is_empty() {
             match self.state {
                 State::Lost => return self.search(bytes),
@@ -101,8 +96,8 @@ impl Frames {
                 State::Inside => {
                     let fed = bytes.len().min(self.wanted.max(1));
                     let (now, later) = bytes.split_at(fed);
-                    if let Err(cause) = self.decode(now, lines, sink) {
-                        return self.lose(cause, now, later, lines, sink);
+                    if let Err(cause) = self.decode(now, sink) {
+                        return Some(self.lose(cause, now, later, sink));
                     }
                     bytes = later;
                 }
@@ -125,12 +120,7 @@ impl Frames {
 
     /// Feeds just what the decoder asked for, so that a block's text is out before its checksum
     /// is looked at.
-    fn decode<S: Sink>(
-        &mut self,
-        bytes: &[u8],
-        lines: &mut Lines,
-        sink: &mut S,
-    ) -> Result<(), &'static str> {
+    fn decode<T: TextSink>(&mut self, bytes: &[u8], sink: &mut T) -> Result<(), &'static str> {
         let context = self.context.as_mut().ok_or("no memory for a zstd decoder")?;
         let mut input = InBuffer::around(bytes);
         loop {
@@ -140,7 +130,7 @@ impl Frames {
             let written = output.pos();
             if written > 0 {
                 let start = Start { frame: Some(self.frame), at: self.inner };
-                lines.push(&self.decoded[..written], start, sink);
+                sink.text(&mut self.decoded, written, start);
                 self.inner += written as u64;
                 self.told = false;
             }
@@ -162,18 +152,14 @@ impl Frames {
     }
 
     /// Tells of a broken frame and looks for the next one, in what was swallowed with it too.
-    fn lose<S: Sink>(
+    fn lose<T: TextSink>(
         &mut self,
         cause: &str,
         now: &[u8],
         later: &[u8],
-        lines: &mut Lines,
-        sink: &mut S,
-    ) -> Option<Vec<u8>> {
-        lines.forget();
-        if !self.told {
-            sink.damage(damage(self.frame, cause));
-        }
+        sink: &mut T,
+    ) -> Vec<u8> {
+        sink.lost((!self.told).then(|| damage(self.frame, cause)));
         self.told = true;
         self.state = State::Lost;
         let swallowed = self.offset - self.frame;
@@ -188,7 +174,7 @@ impl Frames {
         let skip = if self.offset == self.frame { 1.min(rest.len()) } else { 0 };
         rest.drain(..skip);
         self.offset += skip as u64;
-        Some(rest)
+        rest
     }
 
     fn search(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {

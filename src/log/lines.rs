@@ -1,5 +1,6 @@
 //! A log of lines: its bytes through the decoder, its first rows to the question which format it is, its lines to that format's reader.
 
+use super::ahead;
 use super::decode::{Decoder, Encoding, Sink};
 use super::open::{LogError, Progress};
 use super::source::{PIECE, Stored};
@@ -43,20 +44,32 @@ impl Lines {
         out: &mut Output,
     ) -> Result<Progress, LogError> {
         let unreadable = |cause| LogError::Unreadable { path: path.to_owned(), cause };
-        let mut left = max_bytes;
+        let end = self.read.saturating_add(max_bytes);
         let mut caught_up = false;
-        while left > 0 && !caught_up {
-            let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
-            caught_up = read < self.buffer.len();
-            let bytes = &self.buffer[..read];
-            if self.decoder.is_none() && read >= 4 {
-                self.decoder = Some(Decoder::new(Encoding::of(bytes), 0, 1));
+        while self.read < end && !caught_up {
+            if self.decoder.is_none()
+                && let Some(encoding) = Encoding::of_start(&self.stored).map_err(unreadable)?
+            {
+                self.decoder = Some(Decoder::new(encoding, 0, 1));
                 out.events.push(LogEvent::Reset);
             }
-            let Some(decoder) = &mut self.decoder else { break };
-            decoder.push(bytes, &mut Feeding { feed: &mut self.feed, out });
-            self.read += read as u64;
-            left = left.saturating_sub(read as u64);
+            let Some(decoder) = &mut self.decoder else {
+                caught_up = true;
+                break;
+            };
+            let known = self.feed.format.is_some();
+            let mut sink = Feeding { feed: &mut self.feed, out };
+            let there = self.stored.len().map_err(unreadable)?.saturating_sub(self.read);
+            if known && there >= ahead::WORTH && end - self.read >= ahead::WORTH {
+                let slice = there.min(end - self.read);
+                self.read += ahead::push(&self.stored, self.read, slice, decoder, &mut sink)
+                    .map_err(unreadable)?;
+            } else {
+                let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
+                decoder.push(&self.buffer[..read], &mut sink);
+                self.read += read as u64;
+                caught_up = read < self.buffer.len();
+            }
             if self.feed.hopeless() {
                 return Err(self.feed.unknown(path));
             }
@@ -163,7 +176,7 @@ impl Feed {
     pub(super) fn line(&mut self, place: Place, line: &[u8], out: &mut Output) {
         match &mut self.reader {
             Some(reader) if self.splits || !rows::may_be_glued(line) => {
-                reader.line(place, line, out)
+                reader.line(place, line, out);
             }
             Some(reader) => {
                 for (place, row) in rows::split(place, line) {

@@ -1,5 +1,6 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
 
+mod ahead;
 pub mod decode;
 pub mod discover;
 pub mod dsh;

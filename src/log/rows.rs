@@ -1,12 +1,16 @@
 //! Rows on a line: mostly one, but a lost line end glues several, and a torn one may stand before a whole one.
 
 use crate::session::event::Place;
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
+use std::sync::LazyLock;
 
 /// How many places of a broken row are tried as the start of a whole one.
 const TRIES: usize = 4096;
+
+/// Built once: building a searcher costs more than searching a short line.
+static GLUE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"}{\""));
 
 /// Cuts a line into its rows, each with its own place. A stretch that is not JSON is a piece too.
 pub fn split(place: Place, line: &[u8]) -> Vec<(Place, &[u8])> {
@@ -23,7 +27,7 @@ pub fn split(place: Place, line: &[u8]) -> Vec<(Place, &[u8])> {
 
 /// Whether a line may hold more than one row: `}{"` cannot stand inside a JSON string.
 pub fn may_be_glued(line: &[u8]) -> bool {
-    memmem::find(line, b"}{\"").is_some()
+    GLUE.find(line).is_some()
 }
 
 /// The length of the JSON value that the text begins with.

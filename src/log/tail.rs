@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 const POLL: Duration = Duration::from_secs(1);
 
 /// Stored bytes read between two looks at whether to stop.
-const SLICE: u64 = 4 << 20;
+const SLICE: u64 = 32 << 20;
 
 /// So many of the last bytes read are compared before reading on: a log that was cut and has grown
 /// again past the old end is another log.

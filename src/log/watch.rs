@@ -36,9 +36,9 @@ fn matters(event: &Event, names: &[OsString]) -> bool {
     if matches!(event.kind, EventKind::Access(_)) {
         return false;
     }
-    let named = |path: &Path| {
+    let wanted = |path: &Path| {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        names.iter().any(|wanted| name.starts_with(wanted.as_encoded_bytes()))
+        names.iter().any(|start| name.starts_with(start.as_encoded_bytes()))
     };
-    names.is_empty() || event.paths.is_empty() || event.paths.iter().any(|path| named(path))
+    names.is_empty() || event.paths.is_empty() || event.paths.iter().any(|path| wanted(path))
 }

@@ -2,6 +2,7 @@
 
 mod compare;
 mod head;
+mod patch;
 mod present;
 mod report;
 mod session;
@@ -9,5 +10,6 @@ mod texts;
 
 pub use compare::{Counts, Shown, compare, whole};
 pub use head::TurnHead;
+pub use patch::write_patch;
 pub use report::{count_all, summary};
 pub use session::{ReadOptions, Reader, open_objects, rules};

@@ -1,7 +1,7 @@
 //! Every file's edits in log order, and what the file held between them.
 
 use super::apply::{after_of_itself, before_of_itself, redo, undo};
-use super::locate::{Mismatch, same_but_ends};
+use super::locate::{Mismatch, has_own_ends, same_but_ends};
 use super::{State, Texts};
 use crate::session::event::{EditBody, EditOutcome};
 use crate::session::path::resolve;
@@ -292,6 +292,19 @@ impl Walk<'_> {
             }
         }
         state
+    }
+
+    /// The state before a write whose hunks the log has: they lead back from what it wrote.
+    pub(super) fn before_write(&self, at: usize) -> State {
+        let told = || {
+            let body = self.body(at).filter(|body| !body.hunks.is_empty())?;
+            undo(&body, &after_of_itself(&body)?).ok()
+        };
+        told().unwrap_or_default()
+    }
+
+    pub(super) fn disk_has_own_ends(&self) -> bool {
+        matches!(self.texts.on_disk(self.path()), State::Text(text) if has_own_ends(&text))
     }
 
     /// The state before a step, from the one behind it.

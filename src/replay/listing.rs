@@ -2,7 +2,7 @@
 
 use super::apply::undo;
 use super::chain::{Chains, Walk, What, prefer};
-use super::locate::{Mismatch, Normal};
+use super::locate::{Mismatch, Normal, has_own_ends};
 use super::{State, Texts};
 use crate::content::{Changes, ContentId, FileChange, Pair};
 use crate::session::event::{AppliedHunk, EditAction, EditBody};
@@ -169,13 +169,25 @@ impl Listing<'_> {
 
 fn before_edits(walk: &mut Walk, edits: &Range<usize>) -> State {
     let carried = walk.forward(edits.start);
-    let before = prefer(&carried, walk.before_of_itself(edits.start));
-    if before == State::Unknown { walk.backward(edits.start) } else { before }
+    let told = match walk.before_of_itself(edits.start) {
+        State::Unknown => walk.before_write(edits.start),
+        told => told,
+    };
+    let before = prefer(&carried, told);
+    match &before {
+        State::Unknown => walk.backward(edits.start),
+        // What the log shows of a text has lost its line ends; the disk may still have them.
+        State::Text(text) if !has_own_ends(text) && walk.disk_has_own_ends() => {
+            prefer(&walk.backward(edits.start), before)
+        }
+        _ => before,
+    }
 }
 
 /// Does a turn's edits one after the other. Where one does not fit, what comes later may still tell
 /// what they led to.
 fn finish(walk: &mut Walk, edits: Range<usize>, before: State, origin: Option<PathBuf>) -> Net {
+    let mut before = before;
     let mut reason = None;
     if before == State::Unknown {
         reason = Some("what it held before is not in the log".to_owned());
@@ -183,9 +195,12 @@ fn finish(walk: &mut Walk, edits: Range<usize>, before: State, origin: Option<Pa
     let mut after = before.clone();
     for at in edits.clone() {
         after = walk.step(at, &after).unwrap_or_else(|mismatch| {
-            let known = after != State::Unknown;
-            if known || mismatch != Mismatch::NotEnough {
+            if after != State::Unknown || mismatch != Mismatch::NotEnough {
                 reason = Some(format!("edit {} of the turn: {mismatch}", at - edits.start + 1));
+                if at == edits.start {
+                    // So it did not hold what it seemed to.
+                    before = State::Unknown;
+                }
             }
             State::Unknown
         });
@@ -196,6 +211,9 @@ fn finish(walk: &mut Walk, edits: Range<usize>, before: State, origin: Option<Pa
         if walk.backward(last) != State::Unknown {
             after = walk.backward(edits.end);
         }
+    }
+    if before == State::Unknown && origin.is_none() {
+        before = walk.backward(edits.start);
     }
     let reason = reason.map(|reason| format!("only the applied hunks are known: {reason}"));
     Net { before, after, origin, reason }

@@ -181,6 +181,11 @@ pub(super) fn same_but_ends(a: &[u8], b: &[u8]) -> bool {
     a.bytes.get(..bare(&a)) == b.bytes.get(..bare(&b))
 }
 
+/// Whether a text has what logs lose: a byte order mark, or CR LF.
+pub(super) fn has_own_ends(text: &[u8]) -> bool {
+    text.starts_with(BOM) || memchr::memmem::find(text, b"\r\n").is_some()
+}
+
 fn without_crs<'t>(text: &'t [u8], dropped: &mut Vec<usize>) -> Cow<'t, [u8]> {
     let mut places = memchr::memmem::find_iter(text, b"\r\n").peekable();
     if places.peek().is_none() {

@@ -2,6 +2,7 @@
 
 use super::workers::{Objects, Send};
 use crate::app::{Event, Live};
+use crate::log::open::LogFile;
 use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
 use std::io;
@@ -15,6 +16,8 @@ pub(super) enum Ask {
     Changes { turn: u32, revision: u64 },
     /// The log tells something.
     Tail(TailEvent),
+    /// Read a log that does not grow.
+    Read(Box<LogFile>),
 }
 
 /// Starts the thread; it ends when every sender of the returned channel is gone.
@@ -39,6 +42,7 @@ impl Session {
             match ask {
                 Ask::Changes { turn, revision } => self.changes(turn, revision),
                 Ask::Tail(event) => self.tail(event),
+                Ask::Read(log) => self.read(*log),
             }
         }
     }
@@ -57,6 +61,18 @@ impl Session {
     fn share_objects(&mut self) {
         let objects = self.reader.objects();
         *self.objects.lock().unwrap_or_else(PoisonError::into_inner) = objects;
+    }
+
+    fn read(&mut self, log: LogFile) {
+        let read = self.reader.read_all(log);
+        self.share_objects();
+        let turns = self.reader.heads(0);
+        self.tell(Event::Turns { from: 0, turns });
+        self.info();
+        if let Err(error) = read {
+            self.tell(Event::Warning(error.to_string()));
+        }
+        self.tell(Event::Indexed(true));
     }
 
     fn tail(&mut self, event: TailEvent) {

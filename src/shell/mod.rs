@@ -8,7 +8,7 @@ mod workers;
 
 use crate::app::{App, Choices, Effect, Event, update};
 use crate::content::{Changes, GitObjects};
-use crate::log::open::OpenOptions;
+use crate::log::open::{LogFile, OpenOptions};
 use crate::log::tail;
 use crate::reader::{ReadOptions, TurnHead};
 use crate::session::{SessionInfo, TurnState};
@@ -37,8 +37,13 @@ pub enum Opening {
         path: PathBuf,
         /// How it is read.
         options: ReadOptions,
-        /// Whether it can grow.
-        live: bool,
+    },
+    /// A session's log whose bytes are at hand and do not grow.
+    Read {
+        /// The log.
+        log: Box<LogFile>,
+        /// How it is read.
+        options: ReadOptions,
     },
     /// A comparison without a log: one list of files.
     Changes {
@@ -146,16 +151,19 @@ impl World {
                     inbox.send(event)?;
                 }
             }
-            Opening::Log { path, options, live } => {
+            Opening::Read { log, options } => {
+                let asks = follow::start(options, objects, Arc::clone(send))?;
+                // The thread has just been started: it listens.
+                let _ = asks.send(Ask::Read(log));
+                world.asks = Some(asks);
+            }
+            Opening::Log { path, options } => {
                 let how = OpenOptions { format: options.format.clone(), session: None };
                 let asks = follow::start(options, objects, Arc::clone(send))?;
                 let told = asks.clone();
                 world._tail = Some(tail::follow(path, how, move |event| {
-                    let is_state = matches!(event, tail::TailEvent::State(_));
-                    if live || !is_state {
-                        // The session's thread is gone only when the program ends.
-                        let _ = told.send(Ask::Tail(event));
-                    }
+                    // The session's thread is gone only when the program ends.
+                    let _ = told.send(Ask::Tail(event));
                 }));
                 world.asks = Some(asks);
             }

@@ -25,7 +25,8 @@ const IDENTICAL: usize = 100;
 const CANDIDATES: usize = 4;
 /// Larger blobs are never measured, so that no rename costs more memory than this, in bytes.
 const LARGEST: u64 = 32 << 20;
-/// Chunks compared before the search gives up: about half a second.
+/// Pieces that old and new files share, counted for each pair, before the search gives up: about
+/// half a second.
 const MOST_WORK: usize = 100_000_000;
 
 /// Joins deletions and additions that are renames; the rest stays as it is, and so does the order.
@@ -37,7 +38,6 @@ pub(super) fn pair_up(objects: &GitObjects, changes: Vec<TreeChange>) -> Vec<Tre
         old: gone.map(|entry| File::new(entry.clone())).collect(),
         new: come.map(|entry| File::new(entry.clone())).collect(),
         pairs: HashMap::new(),
-        work: 0,
         objects,
     };
     if search.old.is_empty() || search.new.is_empty() {
@@ -113,7 +113,6 @@ struct Search<'a> {
     old: Vec<File>,
     new: Vec<File>,
     pairs: HashMap<usize, usize>,
-    work: usize,
     objects: &'a GitObjects,
 }
 
@@ -165,7 +164,7 @@ impl Search<'_> {
             .collect();
         both.sort_unstable();
         for (old, new) in both {
-            if self.similarity(old, new, LEAST_WITH_NAME).is_some() {
+            if self.are_similar(old, new, LEAST_WITH_NAME) {
                 self.pair(old, new);
             }
         }
@@ -173,29 +172,14 @@ impl Search<'_> {
 
     fn by_similarity(&mut self) {
         let free = |files: &[File]| -> Vec<usize> {
-            let all = files.iter().enumerate();
-            all.filter(|(_, file)| !file.paired).map(|(at, _)| at).collect()
+            let all = files.iter().enumerate().filter(|(_, file)| !file.paired);
+            all.filter(|(_, file)| file.is_regular()).map(|(at, _)| at).collect()
         };
         let (old_free, new_free) = (free(&self.old), free(&self.new));
         if old_free.len().saturating_mul(new_free.len()) > LIMIT * LIMIT {
             return;
         }
-        let mut scored: Vec<Scored> = Vec::new();
-        for &new in &new_free {
-            let mut best: Vec<Scored> = Vec::new();
-            for &old in &old_free {
-                if self.work > MOST_WORK {
-                    return;
-                }
-                if let Some(score) = self.similarity(old, new, LEAST) {
-                    keep_best(
-                        &mut best,
-                        Scored { score, same_name: self.same_name(old, new), old, new },
-                    );
-                }
-            }
-            scored.append(&mut best);
-        }
+        let Some(mut scored) = self.score_all(&old_free, &new_free) else { return };
         // Stable: of equals, the first new file and its first found old file win.
         scored.sort_by_key(|one| std::cmp::Reverse(one.rank()));
         for one in scored {
@@ -206,27 +190,105 @@ impl Search<'_> {
         }
     }
 
+    /// The best candidates of each new file; none where that is too much work.
+    fn score_all(&mut self, old_free: &[usize], new_free: &[usize]) -> Option<Vec<Scored>> {
+        let objects = self.objects;
+        let sizes = |files: &mut [File], free: &[usize]| -> Vec<u64> {
+            free.iter().map(|at| files.get_mut(*at).map_or(0, |file| file.size(objects))).collect()
+        };
+        let old_sizes = sizes(&mut self.old, old_free);
+        let new_sizes = sizes(&mut self.new, new_free);
+        let like_any = |size: u64, others: &[u64]| {
+            others.iter().any(|other| larger_of_like(size, *other, LEAST).is_some())
+        };
+
+        let mut holders = Holders::default();
+        for (place, (at, size)) in old_free.iter().zip(&old_sizes).enumerate() {
+            if like_any(*size, &new_sizes)
+                && let Some(file) = self.old.get_mut(*at)
+            {
+                holders.add(place, file.chunks(objects));
+            }
+        }
+        let mut scored = Vec::new();
+        for (new, new_size) in new_free.iter().zip(&new_sizes) {
+            if !like_any(*new_size, &old_sizes) {
+                continue;
+            }
+            let Some(file) = self.new.get_mut(*new) else { continue };
+            let mut shared = vec![0; old_free.len()];
+            holders.count(file.chunks(objects), &mut shared);
+            if holders.work > MOST_WORK {
+                return None;
+            }
+            let mut best: Vec<Scored> = Vec::new();
+            for ((old, old_size), shared) in old_free.iter().zip(&old_sizes).zip(shared) {
+                let large = larger_of_like(*old_size, *new_size, LEAST);
+                let score = large.map_or(0, |large| shared * WHOLE / large);
+                if score >= LEAST {
+                    let same_name = self.same_name(*old, *new);
+                    keep_best(&mut best, Scored { score, same_name, old: *old, new: *new });
+                }
+            }
+            scored.append(&mut best);
+        }
+        Some(scored)
+    }
+
     fn same_name(&self, old: usize, new: usize) -> bool {
         let (old, new) = (self.old.get(old), self.new.get(new));
         old.zip(new).is_some_and(|(old, new)| old.base_name() == new.base_name())
     }
 
-    /// How much of the larger text is in the smaller one, in parts of `WHOLE`; none if under `least`.
-    fn similarity(&mut self, old: usize, new: usize, least: u64) -> Option<u64> {
-        let (old, new) = (self.old.get_mut(old)?, self.new.get_mut(new)?);
+    /// Whether at least so much of the larger text, in parts of `WHOLE`, is in the smaller one.
+    fn are_similar(&mut self, old: usize, new: usize, least: u64) -> bool {
+        let (Some(old), Some(new)) = (self.old.get_mut(old), self.new.get_mut(new)) else {
+            return false;
+        };
         if !old.is_regular() || !new.is_regular() {
-            return None;
+            return false;
         }
-        let (old_size, new_size) = (old.size(self.objects), new.size(self.objects));
-        let (small, large) = (old_size.min(new_size), old_size.max(new_size));
-        // Sizes alone can tell that they are too different; no text is read for that.
-        if small == 0 || large * (WHOLE - least) < (large - small) * WHOLE {
-            return None;
+        let sizes = (old.size(self.objects), new.size(self.objects));
+        larger_of_like(sizes.0, sizes.1, least).is_some_and(|large| {
+            common(old.chunks(self.objects), new.chunks(self.objects)) * WHOLE / large >= least
+        })
+    }
+}
+
+/// The larger of two sizes, unless they alone tell that the texts are too different (or that there
+/// is none). No text needs to be read for that.
+fn larger_of_like(a: u64, b: u64, least: u64) -> Option<u64> {
+    let (small, large) = (a.min(b), a.max(b));
+    (small > 0 && large * (WHOLE - least) >= (large - small) * WHOLE).then_some(large)
+}
+
+/// Piece → the old files that have it, which spares comparing each file with each: most pairs have
+/// no piece in common.
+#[derive(Default)]
+struct Holders {
+    of: HashMap<u64, Vec<(usize, u64)>>,
+    /// How many pieces were counted so far.
+    work: usize,
+}
+
+impl Holders {
+    fn add(&mut self, place: usize, chunks: &[Chunk]) {
+        for (hash, bytes) in chunks {
+            self.of.entry(*hash).or_default().push((place, *bytes));
         }
-        let (old, new) = (old.chunks(self.objects), new.chunks(self.objects));
-        self.work += old.len() + new.len();
-        let score = common(old, new) * WHOLE / large;
-        (score >= least).then_some(score)
+    }
+
+    /// Adds to each old file's place what it shares with a new file, in bytes.
+    fn count(&mut self, chunks: &[Chunk], shared: &mut [u64]) {
+        for (hash, bytes) in chunks {
+            let holders = self.of.get(hash).map_or(&[][..], Vec::as_slice);
+            self.work += holders.len();
+            for (place, others) in holders {
+                if let Some(shared) = shared.get_mut(*place) {
+                    *shared += bytes.min(others);
+                }
+            }
+        }
     }
 }
 

@@ -34,8 +34,13 @@ pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
     };
     let base = base(app);
     let place = place(app);
-    let right = format!(" {base}{place}");
-    let right_cells = text::width(&right).min(usize::from(area.width) / 2);
+    // The least important words are the first to go where it is narrow.
+    let half = usize::from(area.width) / 2;
+    let right = [format!("{base}{place}"), format!("{base}{place}").replace(" · change", " ·")]
+        .into_iter()
+        .find(|right| text::width(right) <= half)
+        .unwrap_or(base);
+    let right_cells = text::width(&right).min(half);
     let counts = counts(app);
     let room = usize::from(area.width).saturating_sub(right_cells + 1);
     let path_room = room.saturating_sub(counts.iter().map(|(c, _)| text::width(c) + 1).sum());
@@ -71,8 +76,8 @@ fn base(app: &App) -> String {
     let source = match changes.source {
         ChangesSource::Recorded => "recorded",
         ChangesSource::Snapshot => "snapshot",
-        ChangesSource::Replayed => "replayed from the log",
-        ChangesSource::Hunks => "hunks of the log",
+        ChangesSource::Replayed => "replayed",
+        ChangesSource::Hunks => "log hunks",
     };
     match turn.head.turn.turn {
         0 => source.into(),

@@ -24,7 +24,7 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
         Some(Shown::Binary(..)) => "binary file: nothing to compare line by line".into(),
         Some(Shown::Oversized(..)) => "too large to compare (--max-file-bytes)".into(),
         None if app.viewer.is_waiting => "reading…".into(),
-        None => return,
+        None => return super::overview::draw(app, area, painter),
     };
     let role =
         if matches!(app.viewer.shown, Some(Shown::Failed(_))) { Role::Bad } else { Role::Dim };
@@ -240,14 +240,14 @@ impl<'a> Rows<'a, '_, '_> {
         } else {
             let left = self.app.viewer.left;
             self.painter.line(x, y, cells, side.line, left, side.style, &side.marks);
-            self.overflow(x, y, end, side.line, left);
+            self.overflow(x, y, end, side, left);
         }
     }
 
     /// Marks at the edges that the line goes on.
-    fn overflow(&mut self, x: u16, y: u16, end: u16, line: &[u8], left: usize) {
-        let window = text::window(line, left, usize::from(end.saturating_sub(x)));
-        let style = self.painter.style(Role::Fold);
+    fn overflow(&mut self, x: u16, y: u16, end: u16, side: &Side<'_>, left: usize) {
+        let window = text::window(side.line, left, usize::from(end.saturating_sub(x)));
+        let style = side.style.patch(self.painter.style(Role::Fold));
         if window.more_before && x > 0 {
             self.painter.write(x - 1, y, x, "‹", style);
         }

@@ -102,7 +102,7 @@ impl Line<'_, '_> {
         }
         let mut badges = Vec::new();
         if let Some(changes) = turn.known().filter(|_| !is_open) {
-            badges.push((format!("{}", changes.files.len()), Role::Modified));
+            badges.push((files_word(changes.files.len()), Role::Dim));
         }
         let state = match head.state {
             TurnState::Completed => None,
@@ -193,9 +193,8 @@ impl Line<'_, '_> {
         let Some(turn) = app.open_turn() else { return };
         let Some(changes) = turn.known() else { return };
         let (added, deleted, done) = turn.totals();
-        let files = changes.files.len();
-        let noun = if files == 1 { "file" } else { "files" };
-        let mut x = self.write(self.line.x + 2, &format!("{files} {noun}"), Role::Dim);
+        let files = files_word(changes.files.len());
+        let mut x = self.write(self.line.x + 2, &files, Role::Dim);
         if done {
             x = self.write(x, " · ", Role::Dim);
             x = self.write(x, &format!("+{added}"), Role::Added);
@@ -215,6 +214,10 @@ impl Line<'_, '_> {
         let note = text::fit(&text::clean(note.unwrap_or_default()), room);
         self.write(self.line.x + 2, &note, Role::Note);
     }
+}
+
+fn files_word(files: usize) -> String {
+    format!("{files} {}", if files == 1 { "file" } else { "files" })
 }
 
 fn letter(file: &ChangedFile) -> (&'static str, Role) {

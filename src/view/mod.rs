@@ -4,6 +4,7 @@ mod bars;
 mod file;
 mod help;
 mod list;
+mod overview;
 mod paint;
 mod theme;
 

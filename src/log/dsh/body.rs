@@ -190,3 +190,101 @@ pub(super) fn output(row: &[u8]) -> Option<String> {
     let settled: DispatchData<'_> = row.data()?;
     Some(text(settled.content))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, arguments: &Value) -> Vec<u8> {
+        let arguments = Value::String(arguments.to_string());
+        let data =
+            serde_json::json!({"turn": 1, "callId": "c", "name": name, "arguments": arguments});
+        serde_json::json!({"type": "tool/call", "data": data}).to_string().into_bytes()
+    }
+
+    fn result(text: &str, meta: &Value) -> Vec<u8> {
+        let message = serde_json::json!({"source": {"callId": "c"}, "content": [{"type": "text", "text": text}]});
+        let data = serde_json::json!({"turn": 1, "message": message, "meta": meta});
+        serde_json::json!({"type": "tool/result", "data": data}).to_string().into_bytes()
+    }
+
+    #[test]
+    fn a_write_says_whether_the_file_is_new() {
+        let call = call("write", &serde_json::json!({"file_path": "a", "content": "x\n"}));
+        let write = |words: &str| {
+            let text = format!("<path>a</path>\n<type>file</type>\n<content>\n{words}\n</content>");
+            edit_body(&call, Some(&result(&text, &Value::Null))).action
+        };
+        let content = || "x\n".to_owned();
+        assert_eq!(
+            write("Created file"),
+            EditAction::Write { content: content(), created: Some(true) }
+        );
+        assert_eq!(
+            write("Updated file"),
+            EditAction::Write { content: content(), created: Some(false) }
+        );
+        assert_eq!(
+            edit_body(&call, None).action,
+            EditAction::Write { content: content(), created: None }
+        );
+    }
+
+    #[test]
+    fn hunks_are_taken_whole_or_not_at_all() {
+        let call = call(
+            "edit",
+            &serde_json::json!({"file_path": "a", "old_string": "o", "new_string": "n", "replace_all": true}),
+        );
+        let hunks = |meta: Value| edit_body(&call, Some(&result("ok", &meta))).hunks;
+        let good = serde_json::json!({"path": "a", "oldText": null, "newText": "n"});
+        let found = hunks(serde_json::json!({"diffs": [good]}));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].old_text.as_deref(), found[0].new_text.as_deref()), (None, Some("n")));
+        for bad in [
+            serde_json::json!({"path": "a", "oldText": 3, "newText": "n"}),
+            serde_json::json!({"oldText": "o", "newText": "n"}),
+            Value::Null,
+        ] {
+            assert_eq!(hunks(serde_json::json!({"diffs": [good, bad]})), []);
+        }
+        assert_eq!(hunks(serde_json::json!({"diffs": "no list"})), []);
+        let pairs = vec![("o".to_owned(), "n".to_owned(), true)];
+        assert_eq!(edit_body(&call, None).action, EditAction::Replace { pairs });
+    }
+
+    #[test]
+    fn the_editor_creates_replaces_and_inserts() {
+        let action =
+            |arguments: Value| edit_body(&call("str_replace_editor", &arguments), None).action;
+        assert_eq!(
+            action(serde_json::json!({"command": "create", "path": "a", "file_text": "x"})),
+            EditAction::Write { content: "x".into(), created: Some(true) }
+        );
+        assert_eq!(
+            action(serde_json::json!({"command": "str_replace", "path": "a", "old_str": "x"})),
+            EditAction::Replace { pairs: vec![("x".into(), String::new(), false)] }
+        );
+        assert_eq!(
+            action(
+                serde_json::json!({"command": "insert", "path": "a", "insert_line": 2, "new_str": "y"})
+            ),
+            EditAction::Insert { after_line: 2, text: "y".into() }
+        );
+    }
+
+    #[test]
+    fn rows_of_any_bytes_give_a_body_and_never_a_panic() {
+        for row in [
+            &b""[..],
+            b"{",
+            b"[]",
+            b"\xff\xfe",
+            br#"{"type":"tool/call"}"#,
+            br#"{"type":"tool/call","data":{"arguments":7}}"#,
+        ] {
+            assert_eq!(edit_body(row, Some(row)), EditBody::default());
+            assert_eq!((known_text(row), output(row)), (None, None));
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! The session log of DeepSeek Harness (dsh), every generation of it, told by the shape of its rows and never by its version number.
+//! The session log of `DeepSeek` Harness (dsh), every generation of it, told by the shape of its rows and never by its version number.
 
 mod body;
 mod places;

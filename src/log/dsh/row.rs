@@ -1,5 +1,6 @@
 //! The shapes of rows that matter. What fails its shape is no row; what is not needed is not looked at.
 
+use crate::session::TreePair;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -87,6 +88,16 @@ pub(super) struct TurnData {
     pub(super) turn: u32,
     #[serde(default)]
     pub(super) reason: Value,
+    /// `workspace/changes`: the trees before and after, where the row has them.
+    #[serde(default)]
+    snapshot: Value,
+}
+
+impl TurnData {
+    /// The trees before and after the turn, if the row names both.
+    pub(super) fn trees(&self) -> Option<TreePair> {
+        serde_json::from_value(self.snapshot.clone()).ok()
+    }
 }
 
 #[derive(Debug, Deserialize)]

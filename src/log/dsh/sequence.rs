@@ -2,7 +2,9 @@
 
 use crate::log::rows;
 use crate::session::event::Place;
-use memchr::{memchr, memchr2, memmem};
+use memchr::memmem::Finder;
+use memchr::{memchr, memchr_iter, memchr2};
+use std::sync::LazyLock;
 
 /// The number that the next row should have.
 #[derive(Debug, Default)]
@@ -19,6 +21,10 @@ const PACKED: &[&[u8]] = &[
     b"{\"type\":\"reasoning-chunks\",\"seq0\":",
     b"{\"type\":\"tool-call-chunks\",\"seq0\":",
 ];
+
+static ROW_START: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"{\"type\":\""));
+
+static GAPS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"dt\":["));
 
 /// Types that a review needs. All others are passed over.
 const NEEDED: &[&[u8]] = &[
@@ -66,19 +72,16 @@ impl Sequence {
     pub(super) fn skip(&mut self, line: &[u8]) -> bool {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if let Some(rest) = line.strip_prefix(CHUNK) {
-            return ends_at_first_brace(line) && self.count(rest, 1);
+            return opens_only(line, &[b"\"data\":", b"\"chunk\":"]) && self.count(rest, 1);
         }
-        if line.is_empty() {
-            return true;
+        if let Some(rest) = PACKED.iter().find_map(|prefix| line.strip_prefix(*prefix)) {
+            let n = members(rest).filter(|_| opens_only(line, &[b"\"data\":"]));
+            return n.is_some_and(|n| self.count(rest, n));
         }
-        if !is_passed_over(line) || !is_alone(line) {
-            return false;
-        }
-        let rest = PACKED.iter().find_map(|prefix| line.strip_prefix(*prefix));
-        match rest {
-            Some(rest) => members(rest).is_some_and(|n| self.count(rest, n)),
-            None => number_after_type(line).is_some_and(|rest| self.count(rest, 1)),
-        }
+        line.is_empty()
+            || is_passed_over(line)
+                && is_alone(line)
+                && number_after_type(line).is_some_and(|rest| self.count(rest, 1))
     }
 
     /// Takes a number at the start of `rest` as that of the next `n` rows, if it is the expected one.
@@ -122,17 +125,26 @@ fn digits(text: &[u8]) -> Option<u64> {
 
 /// How many events a packed row stands for: `dt` has one gap fewer than there are members.
 fn members(row: &[u8]) -> Option<u64> {
-    let start = memmem::find(row, b"\"dt\":[")? + b"\"dt\":[".len();
+    let start = GAPS.find(row)? + b"\"dt\":[".len();
     let list = row.get(start..)?;
     let list = list.get(..memchr(b']', list)?)?;
-    let gaps =
-        if list.trim_ascii().is_empty() { 0 } else { 1 + memchr::memchr_iter(b',', list).count() };
+    let gaps = if list.trim_ascii().is_empty() { 0 } else { 1 + memchr_iter(b',', list).count() };
     Some(gaps as u64 + 1)
 }
 
-/// The usual chunk: its first `}` is the first of the three that end it.
-fn ends_at_first_brace(line: &[u8]) -> bool {
-    memchr(b'}', line).is_some_and(|at| at + 3 == line.len()) || is_alone(line)
+/// Whether the line is one whole row whose only objects are its own and those behind `keys`, in this
+/// order, so that no other row stands on the line.
+fn opens_only(line: &[u8], keys: &[&[u8]]) -> bool {
+    let mut keys = keys.iter();
+    let mut opened = memchr_iter(b'{', line).skip(1).filter(|at| opens_object(line, *at));
+    let expected = opened.all(|at| keys.next().is_some_and(|key| line[..at].ends_with(key)));
+    expected && keys.next().is_none() && line.ends_with(b"}}")
+}
+
+/// Whether a `{` begins an object with a key. Inside a string it could only stand before an
+/// unescaped quote that ends the string.
+fn opens_object(line: &[u8], at: usize) -> bool {
+    line.get(at + 1) == Some(&b'"') && !matches!(line.get(at + 2), Some(b'}' | b',' | b']' | b':'))
 }
 
 /// Whether the line is one whole row, as far as its bytes show: it ends with `}`, and no other row
@@ -143,9 +155,7 @@ fn is_alone(line: &[u8]) -> bool {
         let before = line.get(..at).unwrap_or_default();
         at > 0 && ![&b"\":"[..], b"[", b"},"].iter().any(|end| before.ends_with(end))
     };
-    line.ends_with(b"}")
-        && !rows::may_be_glued(line)
-        && !memmem::find_iter(line, b"{\"type\":\"").any(begins)
+    line.ends_with(b"}") && !rows::may_be_glued(line) && !ROW_START.find_iter(line).any(begins)
 }
 
 #[cfg(test)]

@@ -1,0 +1,79 @@
+//! `handback sessions`: the sessions of this directory, or of all, newest first.
+
+use super::args::SessionsArgs;
+use super::environment::Environment;
+use super::out;
+use crate::log::FoundSession;
+use crate::log::discover::discover_all;
+use crate::log::open::{LogFile, OpenOptions};
+use crate::reader::Reader;
+use crate::text;
+use serde::Serialize;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    agent: &'static str,
+    id: String,
+    title: Option<String>,
+    cwd: Option<String>,
+    turns: Option<usize>,
+    /// Milliseconds since the epoch.
+    modified: u128,
+    path: String,
+}
+
+pub(super) fn run(environment: &Environment, args: &SessionsArgs) -> anyhow::Result<()> {
+    let cwd = (!args.all).then_some(environment.cwd.as_path());
+    let found = discover_all(&environment.places, cwd);
+    let rows: Vec<Row> = found.iter().map(row).collect();
+    if args.json {
+        return out::json(&rows);
+    }
+    let now = SystemTime::now();
+    out::print(|out| {
+        for (row, found) in rows.iter().zip(&found) {
+            let age = age(now, found.modified);
+            let turns = row.turns.map_or_else(|| "?".into(), |turns| turns.to_string());
+            let title = text::fit(&text::first_line(row.title.as_deref().unwrap_or("")), 60);
+            let cwd = row.cwd.as_deref().filter(|_| args.all).map(text::clean).unwrap_or_default();
+            let id = text::clean(&row.id);
+            writeln!(out, "{age:>4}  {:<8}  {turns:>4} turns  {id}  {title}  {cwd}", row.agent)?;
+        }
+        if rows.is_empty() {
+            out::warn("no session of this directory (--all lists those of every directory)");
+        }
+        Ok(())
+    })
+}
+
+/// A row; a log that cannot be read is listed all the same.
+fn row(found: &FoundSession) -> Row {
+    let how = OpenOptions { format: Some(found.format.into()), session: Some(found.id.clone()) };
+    let mut reader = Reader::new(crate::reader::ReadOptions::default());
+    let read = LogFile::open(&found.path, &how).and_then(|log| reader.read_all(log));
+    let transcript = reader.transcript();
+    let prompt = transcript.turns.iter().map(|turn| turn.prompt.clone()).find(|p| !p.is_empty());
+    let title = transcript.header.title.clone().or_else(|| found.title.clone()).or(prompt);
+    let modified = found.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Row {
+        agent: found.format,
+        id: found.id.clone(),
+        title,
+        cwd: found.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
+        turns: read.is_ok().then_some(transcript.turns.len()),
+        modified: modified.as_millis(),
+        path: found.path.to_string_lossy().into_owned(),
+    }
+}
+
+fn age(now: SystemTime, then: SystemTime) -> String {
+    let seconds = now.duration_since(then).unwrap_or_default().as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m", seconds / 60),
+        3600..86_400 => format!("{}h", seconds / 3600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
