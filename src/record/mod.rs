@@ -20,6 +20,7 @@ mod hand;
 mod kinds;
 mod origin;
 mod seat;
+mod single;
 mod summary;
 mod turns;
 mod worker;
@@ -27,6 +28,7 @@ mod workspace;
 
 pub use event::RecordEvent;
 pub use seat::session_key;
+pub use single::{KeptSnapshot, keep_snapshot};
 
 use crate::log::LogFormat;
 use crate::log::open::OpenOptions;

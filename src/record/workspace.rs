@@ -53,16 +53,25 @@ pub(super) struct Workspace {
 }
 
 impl Site {
-    /// How the repository names its objects.
-    pub(super) fn object_format(&self) -> ObjectFormat {
-        let objects = match &self.git_dir {
+    fn repository(&self) -> Option<GitObjects> {
+        match &self.git_dir {
             Some(git_dir) => GitObjects::open(git_dir).ok(),
             None => GitObjects::discover(&self.cwd).ok().flatten(),
-        };
-        match objects.and_then(|objects| objects.id_digits()) {
+        }
+    }
+
+    /// How the repository names its objects.
+    pub(super) fn object_format(&self) -> ObjectFormat {
+        match self.repository().and_then(|objects| objects.id_digits()) {
             Some(64) => ObjectFormat::Sha256,
             _ => ObjectFormat::Sha1,
         }
+    }
+
+    /// The top of the repository's work tree; the directory itself where the repository names none.
+    pub(super) fn work_tree(&self) -> Option<PathBuf> {
+        let objects = self.repository()?;
+        Some(objects.work_tree().map_or_else(|| self.cwd.clone(), canonical))
     }
 }
 
