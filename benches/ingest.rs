@@ -11,6 +11,7 @@
 
 use handback::log::Output;
 use handback::log::open::{LogFile, OpenOptions};
+use handback::log::tail::{TailEvent, follow};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -27,6 +28,7 @@ fn main() {
         Some(log) => drop(fs::copy(log, &raw).unwrap()),
         None => write_log(&raw, mib << 20),
     }
+    latency(dir.path());
     let (read, index) = alternate(|| read_all(&raw), || index(&raw));
     report("raw: index / read", index, read);
     println!("peak memory: {} kB", peak_kilobytes());
@@ -39,6 +41,36 @@ fn main() {
     report("zstd: index / decode", index, decode);
     println!("newest turn first: {:?}", best(|| newest_turn(&packed)));
     println!("peak memory: {} kB", peak_kilobytes());
+}
+
+/// From an append to word of it, over the follower's own thread.
+fn latency(dir: &Path) {
+    let path = dir.join("session.v1.jsonl");
+    let mut log =
+        Log { out: BufWriter::new(File::create(&path).unwrap()), seq: 0, size: 0, random: 1 };
+    log.raw(
+        r#"{"type":"session","version":1,"id":"s","createdAt":1,"cwd":"/w","delegationDepth":0}"#,
+    );
+    log.out.flush().unwrap();
+    let (send, told) = std::sync::mpsc::channel();
+    let _tail = follow(path, OpenOptions::default(), move |event| {
+        if matches!(event, TailEvent::CaughtUp) {
+            let _ = send.send(());
+        }
+    });
+    told.recv().unwrap();
+    let mut times: Vec<Duration> = (1..=200)
+        .map(|turn| {
+            std::thread::sleep(Duration::from_millis(5));
+            let start = Instant::now();
+            log.event("turn/start", &format!(r#"{{"turn":{turn}}}"#));
+            log.out.flush().unwrap();
+            told.recv().unwrap();
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    println!("append to word of it: p50 {:?}, p99 {:?}", times[100], times[198]);
 }
 
 fn report(name: &str, ours: Duration, theirs: Duration) {

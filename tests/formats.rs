@@ -118,6 +118,7 @@ fn folders(dir: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.join("expected-turns.json").is_file()).collect()
 }
 
+#[expect(clippy::print_stderr, reason = "a skipped test must be seen")]
 fn fixtures() -> Option<PathBuf> {
     let found = shared().map(|shared| shared.join("fixtures/dsh"));
     if found.is_none() {
@@ -149,13 +150,18 @@ fn only_log(dir: &Path) -> PathBuf {
     dir
 }
 
+/// Line and offset of a damage, where they are held to anything.
+type Where = (Option<u64>, Option<u64>);
+
+/// Name, number of turns, state of the last, and the one damage.
+type Torn = (&'static str, usize, TurnState, Option<Where>);
+
 /// What upstream refuses as a whole is shown here but for the damage, which is told once.
 #[test]
 fn torn_dsh_logs_show_all_that_is_readable() {
     let Some(dir) = fixtures() else { return };
     // Upstream counts lines without the header; here it is line 1.
-    // Name, number of turns, state of the last, warnings: line or offset.
-    let cases: &[(&str, usize, TurnState, Option<(Option<u64>, Option<u64>)>)] = &[
+    let cases: &[Torn] = &[
         ("zstd-whole", 4, TurnState::Interrupted, None),
         ("zstd-cut-at-frame-boundary", 3, TurnState::Open, None),
         ("zstd-cut-5-bytes-into-frame", 3, TurnState::Open, Some((None, Some(25964)))),
@@ -175,7 +181,6 @@ fn torn_dsh_logs_show_all_that_is_readable() {
     ];
     for (name, turns, last, damage) in cases {
         let told = read(&only_log(&dir.join("torn").join(name))).unwrap();
-        println!("{name}: {} turns, {:?}", told.transcript.turns.len(), told.damages);
         assert_eq!(told.transcript.turns.len(), *turns, "{name}");
         assert_eq!(
             told.transcript.turns.last().map_or(TurnState::Open, |t| t.state),

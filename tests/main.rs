@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail loudly")]
 #![allow(missing_docs, unreachable_pub, reason = "tests are read, not called")]
 
+/// Logs of Claude Code, Gemini CLI and pi, as their clients wrote them.
+mod agents;
 /// The floors of the house.
 mod architecture;
 /// Comparisons against the reference pairs and against git itself.

@@ -485,6 +485,32 @@ fn a_broken_object_costs_one_line() {
 }
 
 #[test]
+fn hostile_trees_cost_only_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    git(dir.path(), &["init", "-q", "--bare", "."]);
+    let tree = |bytes: &[u8]| {
+        let args = ["hash-object", "-w", "-t", "tree", "--literally", "--stdin"];
+        line(git_with_input(dir.path(), &args, bytes))
+    };
+    let entry =
+        |mode: &str, name: &str| [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[7; 20]].concat();
+    let empty = tree(b"");
+    let objects = GitObjects::open(dir.path()).unwrap();
+    let rules = rules("/repo");
+    let place = TreePlace { root: Path::new("/repo"), rules: &rules };
+    let names = [entry("100644", "/etc/passwd"), entry("100644", ".."), entry("100644", "fine")];
+    let changes = changes_between(&objects, &empty, &tree(&names.concat()), &place).unwrap();
+    let shown: Vec<_> = changes.files.iter().map(|change| change.file.path.as_str()).collect();
+    assert_eq!(shown, ["fine"]);
+    assert_eq!(changes.notes.len(), 2);
+    // Cut off, of no known mode, and naming a tree that is not there.
+    for bytes in [&names[0][..15], b"100644 x", b"\xff\xff", &entry("40000", "missing")] {
+        let error = compare_trees(&objects, &empty, &tree(bytes)).unwrap_err().to_string();
+        assert!(error.lines().count() == 1, "{error}");
+    }
+}
+
+#[test]
 fn a_repository_is_discovered_from_below_and_nothing_in_it_runs() {
     let dir = tempfile::tempdir().unwrap();
     git(dir.path(), &["init", "-q", "."]);

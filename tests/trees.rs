@@ -118,12 +118,7 @@ impl Repo {
             let time = fs::metadata(&original).unwrap().modified().unwrap();
             fs::copy(&original, &index).unwrap();
             // What is racy for the original is racy for the copy.
-            fs::File::options()
-                .append(true)
-                .open(&index)
-                .unwrap()
-                .set_modified(time)
-                .unwrap();
+            fs::File::options().append(true).open(&index).unwrap().set_modified(time).unwrap();
         }
         let theirs = self.git_path("objects");
         let env = [
@@ -138,9 +133,7 @@ impl Repo {
 
     fn snapshotter(&self) -> Snapshotter {
         let (objects, cache) = (self.dir.path().join("ours"), self.dir.path().join("cache"));
-        Snapshotter::open(&self.root, None, &objects, Some(&cache))
-            .unwrap()
-            .unwrap()
+        Snapshotter::open(&self.root, None, &objects, Some(&cache)).unwrap().unwrap()
     }
 
     fn take(&self) -> Snapshot {
@@ -168,7 +161,8 @@ impl Repo {
 
     fn same(&self, expected: &str, found: &Snapshot, what: &str) {
         if found.tree != expected {
-            let theirs: Vec<PathBuf> = fs::read_dir(self.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+            let theirs: Vec<PathBuf> =
+                fs::read_dir(self.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
             panic!(
                 "{what}: not git's tree {expected}, but {}\n{}\nskipped {:?}\nstatus {}\n{theirs:?}",
                 found.tree,
@@ -181,9 +175,7 @@ impl Repo {
 
     /// Whether the tree has this path.
     fn has(&self, snapshot: &Snapshot, path: &str) -> bool {
-        self.rows(&snapshot.tree)
-            .lines()
-            .any(|line| line.ends_with(&format!("\t{path}")))
+        self.rows(&snapshot.tree).lines().any(|line| line.ends_with(&format!("\t{path}")))
     }
 }
 
@@ -206,7 +198,11 @@ fn an_unborn_head_with_files_staged_and_not() {
 #[test]
 fn changed_added_deleted_and_moved_files() {
     let repo = Repo::new();
-    repo.write("keep", "k").write("change", "c").write("delete", "d").write("dir/move", "m").write("dir/deep/er", "x");
+    repo.write("keep", "k")
+        .write("change", "c")
+        .write("delete", "d")
+        .write("dir/move", "m")
+        .write("dir/deep/er", "x");
     repo.commit().age();
     repo.check();
     repo.write("change", "C").remove("delete").write("new/file", "n");
@@ -232,19 +228,34 @@ fn names_sort_as_git_sorts_them() {
 #[test]
 fn names_that_are_not_utf8_or_odd() {
     let repo = Repo::new();
-    for name in [b"caf\xe9".as_slice(), b"\xff\xfe", b"tab\there", b"new\nline", b"quote\"", b"back\\slash", b" lead", b"-dash", b":colon"] {
+    for name in [
+        b"caf\xe9".as_slice(),
+        b"\xff\xfe",
+        b"tab\there",
+        b"new\nline",
+        b"quote\"",
+        b"back\\slash",
+        b" lead",
+        b"-dash",
+        b":colon",
+    ] {
         repo.write(OsStr::from_bytes(name), "x");
     }
     repo.check();
     repo.commit().age();
-    repo.write(OsStr::from_bytes(b"caf\xe9"), "changed").write(OsStr::from_bytes(b"d\xe9/\xe9"), "new");
+    repo.write(OsStr::from_bytes(b"caf\xe9"), "changed")
+        .write(OsStr::from_bytes(b"d\xe9/\xe9"), "new");
     repo.check();
 }
 
 #[test]
 fn modes_and_types_change() {
     let repo = Repo::new();
-    repo.write("run", "#!/bin/sh\n").write("plain", "p").write("to-link", "t").write("to-dir", "d").write("dir/x", "x");
+    repo.write("run", "#!/bin/sh\n")
+        .write("plain", "p")
+        .write("to-link", "t")
+        .write("to-dir", "d")
+        .write("dir/x", "x");
     repo.mode("run", 0o755);
     symlink("plain", repo.path("link")).unwrap();
     symlink("nowhere", repo.path("dangling")).unwrap();
@@ -330,11 +341,26 @@ fn entries_that_only_announce_a_file() {
 #[test]
 fn assume_unchanged_and_skip_worktree_keep_their_entries() {
     let repo = Repo::new();
-    for name in ["assumed", "assumed-gone", "skipped", "skipped-gone", "d/skipped", "d/assumed-gone", "e/f/gone"] {
+    for name in [
+        "assumed",
+        "assumed-gone",
+        "skipped",
+        "skipped-gone",
+        "d/skipped",
+        "d/assumed-gone",
+        "e/f/gone",
+    ] {
         repo.write(name, name);
     }
     repo.commit().age();
-    repo.git(&["update-index", "--assume-unchanged", "assumed", "assumed-gone", "d/assumed-gone", "e/f/gone"]);
+    repo.git(&[
+        "update-index",
+        "--assume-unchanged",
+        "assumed",
+        "assumed-gone",
+        "d/assumed-gone",
+        "e/f/gone",
+    ]);
     repo.git(&["update-index", "--skip-worktree", "skipped", "skipped-gone", "d/skipped"]);
     repo.write("assumed", "changed").write("skipped", "changed").write("d/skipped", "changed");
     repo.remove("assumed-gone").remove("skipped-gone").remove("d/assumed-gone").remove("e");
@@ -359,10 +385,26 @@ fn kept_entries_give_way_to_what_the_disk_has_in_their_place() {
 #[test]
 fn ignored_files_and_tracked_ones_that_are_ignored() {
     let repo = Repo::new();
-    repo.write("tracked.log", "t").write("build/tracked", "t").write("deep/build/keep", "k").commit().age();
+    repo.write("tracked.log", "t")
+        .write("build/tracked", "t")
+        .write("deep/build/keep", "k")
+        .commit()
+        .age();
     repo.write(".gitignore", "*.log\nbuild/\n!important.log\n/top-only\ndeep/**/x\n");
     repo.write("deep/.gitignore", "!*.log\nlocal\n");
-    for name in ["a.log", "important.log", "deep/b.log", "deep/local", "build/new", "build/sub/new", "top-only", "deep/top-only", "deep/q/x", "deep/build/new", "other/build/z"] {
+    for name in [
+        "a.log",
+        "important.log",
+        "deep/b.log",
+        "deep/local",
+        "build/new",
+        "build/sub/new",
+        "top-only",
+        "deep/top-only",
+        "deep/q/x",
+        "deep/build/new",
+        "other/build/z",
+    ] {
         repo.write(name, name);
     }
     repo.write("tracked.log", "changed").write("build/tracked", "changed");
@@ -379,7 +421,10 @@ fn info_exclude_and_the_excludes_file() {
     repo.git(&["config", "core.excludesFile", global.to_str().unwrap()]);
     fs::create_dir_all(repo.path(".git/info")).unwrap();
     fs::write(repo.path(".git/info/exclude"), "*.info\n").unwrap();
-    repo.write("a.global", "1").write("b.info", "2").write("c", "3").write(".gitignore", "!b.info\n");
+    repo.write("a.global", "1")
+        .write("b.info", "2")
+        .write("c", "3")
+        .write(".gitignore", "!b.info\n");
     let snapshot = repo.check();
     assert!(repo.has(&snapshot, "b.info") && !repo.has(&snapshot, "a.global"));
 }
@@ -401,12 +446,21 @@ fn nested_repositories_and_submodules() {
     let inside = |name: &str| {
         let path = repo.path(name);
         fs::create_dir_all(&path).unwrap();
-        let (ok, out) = repo.try_git(&path, &["clone", "-q", inner.root.to_str().unwrap(), "."], &[]);
+        let (ok, out) =
+            repo.try_git(&path, &["clone", "-q", inner.root.to_str().unwrap(), "."], &[]);
         assert!(ok, "{out}");
     };
     inside("nested");
     inside("deep/er/nested");
-    repo.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.root.to_str().unwrap(), "sub"]);
+    repo.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        inner.root.to_str().unwrap(),
+        "sub",
+    ]);
     let snapshot = repo.check();
     let nested: Vec<_> = snapshot.nested.iter().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(nested, ["deep/er/nested", "nested", "sub"]);
@@ -414,7 +468,11 @@ fn nested_repositories_and_submodules() {
     // The submodule moves on; its own dirt is its own affair.
     repo.write("sub/dirt", "d");
     repo.check();
-    let (ok, out) = repo.try_git(&repo.path("sub"), &["-c", "user.name=T", "-c", "user.email=t@e", "commit", "-q", "--allow-empty", "-m", "on"], &[]);
+    let (ok, out) = repo.try_git(
+        &repo.path("sub"),
+        &["-c", "user.name=T", "-c", "user.email=t@e", "commit", "-q", "--allow-empty", "-m", "on"],
+        &[],
+    );
     assert!(ok, "{out}");
     repo.check();
     // Uninitialized: an empty directory, or one with files of no repository.
@@ -452,12 +510,30 @@ fn nested_repositories_without_a_commit_or_broken() {
 #[test]
 fn an_ignored_nested_repository_and_one_in_place_of_tracked_files() {
     let repo = Repo::new();
-    repo.write("dir/tracked", "t").write("plain", "p").write(".gitignore", "ignored/\n").commit().age();
+    repo.write("dir/tracked", "t")
+        .write("plain", "p")
+        .write(".gitignore", "ignored/\n")
+        .commit()
+        .age();
     for name in ["ignored", "dir", "plain-dir"] {
         fs::create_dir_all(repo.path(name)).unwrap();
         let (ok, _) = repo.try_git(&repo.path(name), &["init", "-q"], &[]);
         assert!(ok);
-        let (ok, _) = repo.try_git(&repo.path(name), &["-c", "user.name=T", "-c", "user.email=t@e", "commit", "-q", "--allow-empty", "-m", "x"], &[]);
+        let (ok, _) = repo.try_git(
+            &repo.path(name),
+            &[
+                "-c",
+                "user.name=T",
+                "-c",
+                "user.email=t@e",
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                "x",
+            ],
+            &[],
+        );
         assert!(ok);
     }
     repo.write("dir/new", "n");
@@ -468,12 +544,18 @@ fn an_ignored_nested_repository_and_one_in_place_of_tracked_files() {
 
 #[test]
 fn line_endings_by_configuration() {
-    for (key, value) in [("core.autocrlf", "true"), ("core.autocrlf", "input"), ("core.eol", "crlf")] {
+    for (key, value) in
+        [("core.autocrlf", "true"), ("core.autocrlf", "input"), ("core.eol", "crlf")]
+    {
         let repo = Repo::new();
         repo.write("crlf-in-index", "a\r\nb\r\n").write("lf", "a\nb\n").commit().age();
         repo.git(&["config", key, value]);
         repo.write("crlf-in-index", "a\r\nb\r\nc\r\n").write("lf", "a\r\nb\r\nc\r\n");
-        repo.write("new", "x\r\ny\r\n").write("mixed", "x\r\ny\n").write("bare-cr", "x\ry\r\n").write("binary", b"\0\r\n").write("eof-mark", b"x\r\n\x1a");
+        repo.write("new", "x\r\ny\r\n")
+            .write("mixed", "x\r\ny\n")
+            .write("bare-cr", "x\ry\r\n")
+            .write("binary", b"\0\r\n")
+            .write("eof-mark", b"x\r\n\x1a");
         repo.check();
     }
 }
@@ -484,7 +566,19 @@ fn line_endings_by_attribute() {
     repo.write("old.txt", "a\r\nb\r\n").write("old.auto", "a\r\n").commit().age();
     repo.write(".gitattributes", "*.txt text\n*.auto text=auto\n*.crlf text eol=crlf\n*.lf eol=lf\n*.no -text\n*.old crlf\n*.bin binary\n*.input crlf=input\n[attr]mine text\n*.mine mine\n");
     repo.write("sub/.gitattributes", "*.txt -text\n");
-    for name in ["a.txt", "a.auto", "a.crlf", "a.lf", "a.no", "a.old", "a.bin", "a.input", "a.mine", "sub/a.txt", "sub/a.auto"] {
+    for name in [
+        "a.txt",
+        "a.auto",
+        "a.crlf",
+        "a.lf",
+        "a.no",
+        "a.old",
+        "a.bin",
+        "a.input",
+        "a.mine",
+        "sub/a.txt",
+        "sub/a.auto",
+    ] {
         repo.write(name, "one\r\ntwo\r\n");
     }
     repo.write("old.txt", "a\r\nb\r\nc\r\n").write("old.auto", "a\r\nb\r\n");
@@ -524,8 +618,11 @@ fn ident_and_encodings() {
         let units = bom.then_some(0xfeff).into_iter().chain(text.encode_utf16());
         units.flat_map(u16::to_le_bytes).collect()
     };
-    repo.write("a.u16", wide(true, "h\u{e9}llo\r\n")).write("a.le", wide(false, "w\u{f6}rld\n")).write("a.bom", wide(true, "b\n"));
+    repo.write("a.u16", wide(true, "h\u{e9}llo\r\n"))
+        .write("a.le", wide(false, "w\u{f6}rld\n"))
+        .write("a.bom", wide(true, "b\n"));
     repo.write("a.latin", b"caf\xe9\n").write("a.sjis", b"\x83\x65\x83\x58\x83\x67\n");
+    repo.write("be.u16", b"\xfe\xff\0b\0i\0g\0\r\0\n");
     repo.check();
     repo.commit().age();
     repo.write("a.id", "$Id: other $\nmore\n");
@@ -556,7 +653,10 @@ fn a_required_filter_that_fails_costs_its_file() {
     repo.write("old.x", "kept").write("plain", "p").commit().age();
     repo.git(&["config", "filter.must.clean", "false"]);
     repo.git(&["config", "filter.must.required", "true"]);
-    repo.write(".gitattributes", "*.x filter=must\n").write("old.x", "changed").write("new.x", "n").write("plain", "P");
+    repo.write(".gitattributes", "*.x filter=must\n")
+        .write("old.x", "changed")
+        .write("new.x", "n")
+        .write("plain", "P");
     let snapshot = repo.take();
     let skipped: Vec<_> = snapshot.skipped.iter().map(|(path, _)| path.to_str().unwrap()).collect();
     assert_eq!(skipped, ["new.x", "old.x"]);
@@ -664,8 +764,14 @@ fn sparse_checkouts() {
         args.extend(["in", "half/way"]);
         repo.git(&args);
         repo.check();
-        repo.write("in/a", "changed").write("in/new", "n").write("top", "t").write("out/c", "present though out");
-        repo.write("out/new", "x").write("half/new", "h").write("half/way/new", "w").write("brand/new", "b");
+        repo.write("in/a", "changed")
+            .write("in/new", "n")
+            .write("top", "t")
+            .write("out/c", "present though out");
+        repo.write("out/new", "x")
+            .write("half/new", "h")
+            .write("half/way/new", "w")
+            .write("brand/new", "b");
         repo.remove("half/way/f");
         repo.check();
     }
@@ -711,7 +817,11 @@ fn a_file_changed_in_the_second_of_its_entry() {
 #[test]
 fn nothing_is_written_into_the_repository() {
     let repo = Repo::new();
-    repo.write("a", "1").write("d/b", "2").write(".gitattributes", "*.up filter=upper\n").commit().age();
+    repo.write("a", "1")
+        .write("d/b", "2")
+        .write(".gitattributes", "*.up filter=upper\n")
+        .commit()
+        .age();
     repo.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
     repo.git(&["config", "core.fsmonitor", "touch fsmonitor-ran; false"]);
     repo.write("a", "changed").write("new/c.up", "x").remove("d/b");
@@ -734,7 +844,16 @@ fn listing(dir: &Path) -> Vec<String> {
     let mut left = vec![dir.to_path_buf()];
     while let Some(path) = left.pop() {
         let meta = path.symlink_metadata().unwrap();
-        found.push(format!("{} {} {} {}.{} {}.{}", path.display(), meta.mode(), meta.size(), meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()));
+        found.push(format!(
+            "{} {} {} {}.{} {}.{}",
+            path.display(),
+            meta.mode(),
+            meta.size(),
+            meta.mtime(),
+            meta.mtime_nsec(),
+            meta.ctime(),
+            meta.ctime_nsec()
+        ));
         if meta.is_dir() {
             left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         }
@@ -789,10 +908,24 @@ enum Step {
 
 /// Paths that get in each other's way.
 const PATHS: &[&str] = &[
-    "a", "a/b", "a/b/c", "a-b", "a.b", "d.log", "d/x.log", "d/y", "e", "e/f.o", "e/g/h.txt", "A", "z.txt", "build/i",
+    "a",
+    "a/b",
+    "a/b/c",
+    "a-b",
+    "a.b",
+    "d.log",
+    "d/x.log",
+    "d/y",
+    "e",
+    "e/f.o",
+    "e/g/h.txt",
+    "A",
+    "z.txt",
+    "build/i",
 ];
 
-const CONTENTS: &[&str] = &["", "one\n", "two\n", "one\r\n", "mixed\r\nend\n", "$Id: x $\n", "\0binary\r\n"];
+const CONTENTS: &[&str] =
+    &["", "one\n", "two\n", "one\r\n", "mixed\r\nend\n", "$Id: x $\n", "\0binary\r\n"];
 
 /// Commands on one path.
 const COMMANDS: &[&[&str]] = &[
@@ -825,11 +958,25 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 
 const PATTERNS: &[&str] = &[
-    "", "*.log\n", "/build/\n", "*\n!*.txt\n!*/\n", "a/**/c\n", "d/\n!d/y\n", "b\n", "*.o\n!f.o\n", "e/*\n!e/g\n", "\\!x\n# no\n\n/A\n",
+    "",
+    "*.log\n",
+    "/build/\n",
+    "*\n!*.txt\n!*/\n",
+    "a/**/c\n",
+    "d/\n!d/y\n",
+    "b\n",
+    "*.o\n!f.o\n",
+    "e/*\n!e/g\n",
+    "\\!x\n# no\n\n/A\n",
 ];
 
 const ATTRIBUTES: &[&str] = &[
-    "", "* text=auto\n", "*.txt text eol=crlf\n", "* -text\n*.log ident\n", "a/** filter=up\n", "*.o text\ne/** -text\n",
+    "",
+    "* text=auto\n",
+    "*.txt text eol=crlf\n",
+    "* -text\n*.log ident\n",
+    "a/** filter=up\n",
+    "*.o text\ne/** -text\n",
 ];
 
 fn step() -> impl proptest::strategy::Strategy<Value = Step> {
@@ -876,7 +1023,9 @@ impl Repo {
             let _ = self.try_git(&self.root, args, &[]);
         };
         match step {
-            Step::Write(path, content) => fs::write(self.clear(PATHS[*path]), CONTENTS[*content]).unwrap(),
+            Step::Write(path, content) => {
+                fs::write(self.clear(PATHS[*path]), CONTENTS[*content]).unwrap();
+            }
             Step::Remove(path) => {
                 self.clear(PATHS[*path]);
             }
@@ -895,7 +1044,8 @@ impl Repo {
                 fs::write(path.join("file"), "nested").unwrap();
                 assert!(self.try_git(&path, &["init", "-q"], &[]).0);
                 if *born {
-                    let who = ["-c", "user.name=T", "-c", "user.email=t@e", "-c", "commit.gpgsign=false"];
+                    let who =
+                        ["-c", "user.name=T", "-c", "user.email=t@e", "-c", "commit.gpgsign=false"];
                     let what = ["commit", "-q", "--allow-empty", "-m", "nested"];
                     assert!(self.try_git(&path, &[who.as_slice(), &what].concat(), &[]).0);
                 }
@@ -942,10 +1092,7 @@ impl Repo {
 fn random_states_give_the_tree_that_git_gives() {
     use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
     let number = |name: &str, default: u32| {
-        std::env::var(name)
-            .ok()
-            .and_then(|value| value.parse().ok())
-            .unwrap_or(default)
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
     };
     let config = Config {
         cases: number("HANDBACK_CASES", 40),
@@ -955,7 +1102,8 @@ fn random_states_give_the_tree_that_git_gives() {
     };
     let mut seed = [7; 32];
     seed[..4].copy_from_slice(&number("HANDBACK_SEED", 1).to_le_bytes());
-    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
     let steps = proptest::collection::vec(step(), 1..30);
     let tried = runner.run(&steps, |steps| {
         let repo = Repo::new();

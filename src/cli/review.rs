@@ -3,7 +3,7 @@
 use super::args::{Form, OneFile, Turns};
 use super::demo::Demo;
 use super::environment::Environment;
-use super::show;
+use super::{record, show};
 use crate::log::discover;
 use crate::log::open::{LogFile, OpenOptions};
 use crate::log::source::Stored;
@@ -89,6 +89,7 @@ pub(super) fn review(environment: &Environment, opening: Opening) -> anyhow::Res
         diff_timeout: environment.diff_timeout,
         theme: Theme::dark(environment.depth()),
         erases_in_colour: Environment::erases_in_colour(),
+        record: if environment.no_record { None } else { Some(record::options(environment)?) },
     };
     shell::run(opening, settings)
 }

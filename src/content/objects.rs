@@ -2,7 +2,7 @@
 
 use super::{Content, ContentError, ContentId, Source, disk};
 use gix::objs::{Kind, TreeRefIter};
-use gix::odb::{HeaderExt as _, pack::Find as _};
+use gix::odb::{Header as _, pack::Find as _};
 use gix::{ObjectId, bstr::ByteSlice, oid};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -215,15 +215,20 @@ impl GitObjects {
 
     fn header(&self, id: &oid) -> Result<(Kind, u64), ContentError> {
         let store = self.holder(id).ok_or_else(|| self.missing(id))?;
-        match store.header(id) {
-            Ok(header) => Ok((header.kind(), header.size())),
+        match store.try_header(id) {
+            Ok(Some(header)) => Ok((header.kind(), header.size())),
+            Ok(None) => Err(self.missing(id)),
             Err(error) => Err(failed(format!("object {id}"), &error)),
         }
     }
 
-    /// The store that has an object. All are asked for what they know before any looks on disk
+    /// The store that an object is to be read from. All are asked for what they know before any looks on disk
     /// whether there is more by now.
     fn holder(&self, id: &oid) -> Option<&gix::odb::Handle> {
+        // Where there is no choice, looking it up twice would be for nothing.
+        if let [only] = self.stores.as_slice() {
+            return Some(only).filter(|store| store.store_ref().object_hash() == id.kind());
+        }
         self.stores_of(id)
             .find(|store| store.exists_without_refresh(id))
             .or_else(|| self.stores_of(id).find(|store| store.contains(id)))

@@ -37,6 +37,10 @@ pub fn compare_hunks(
     let (mut old, mut new) = (Vec::new(), Vec::new());
     let (mut changes, mut pieces) = (Vec::<Change>::new(), Vec::<Piece>::new());
     let mut coarse = false;
+    // The one hunk of a file that came or went holds the whole file.
+    let whole_file = hunks.len() == 1 && !(has_old && has_new);
+    let start_number =
+        |known: Option<u32>| known.or(whole_file.then_some(1)).map(|start| start.max(1));
     for hunk in hunks {
         let old_text = side(hunk.old_text.as_deref(), limit)?;
         let new_text = side(hunk.new_text.as_deref(), limit)?;
@@ -56,8 +60,8 @@ pub fn compare_hunks(
         pieces.push(Piece {
             old: start.0..start.0 + old_text.len(),
             new: start.1..start.1 + new_text.len(),
-            old_start: hunk.old_start.map(|start| start.max(1)),
-            new_start: hunk.new_start.map(|start| start.max(1)),
+            old_start: start_number(hunk.old_start),
+            new_start: start_number(hunk.new_start),
         });
         old.extend_from_slice(old_text.bytes());
         new.extend_from_slice(new_text.bytes());
@@ -119,6 +123,13 @@ mod tests {
         assert_eq!(comparison.new_number(7), None);
         let pieces: Vec<_> = comparison.hunks(3).iter().map(|hunk| hunk.piece).collect();
         assert_eq!(pieces, [0, 2, 3]);
+    }
+
+    #[test]
+    fn a_created_file_starts_at_its_first_line() {
+        let created = [hunk(None, Some("a\nb"), None)];
+        assert_eq!(from_hunks(&created, false, true).new_number(1), Some(2));
+        assert_eq!(from_hunks(&created, true, true).new_number(1), None);
     }
 
     #[test]

@@ -49,3 +49,66 @@ fn in_folder(path: &Path) -> Option<PathBuf> {
     }
     dsh::newest_generation(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    fn session(home: &Path, id: &str, file: &str, cwd: &str, more: &str, age: u64) -> PathBuf {
+        let dir = home.join("sessions/--w--").join(id);
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(file);
+        let text = format!(
+            "{{\"type\":\"session\",\"version\":0,\"id\":\"{id}\",\"createdAt\":1,\"cwd\":\"{cwd}\"{more}}}\n\
+             {{\"type\":\"session/title\",\"seq\":0,\"time\":1,\"data\":{{\"title\":\"title of {id}\"}}}}\n"
+        );
+        let bytes = if file.ends_with("zstd") {
+            zstd::encode_all(text.as_bytes(), 3).unwrap()
+        } else {
+            text.into()
+        };
+        fs::write(&path, bytes).unwrap();
+        let time = SystemTime::now() - Duration::from_secs(age);
+        fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+        path
+    }
+
+    fn places(home: &Path) -> Places {
+        let env = [("DSH_HOME".to_owned(), home.to_string_lossy().into_owned())];
+        Places { home: PathBuf::from("/nowhere"), env: env.into() }
+    }
+
+    #[test]
+    fn dsh_sessions_are_found_newest_first_by_their_headers() {
+        let home = tempfile::tempdir().unwrap();
+        let old = session(home.path(), "session-a", "session.jsonl", "/w", "", 50);
+        session(home.path(), "session-b", "session.jsonl", "/w", "", 10);
+        session(home.path(), "session-b", "session.v9.jsonl.zstd", "/w", "", 30);
+        let new = session(home.path(), "session-b", "session.v10.jsonl.zstd", "/w", "", 20);
+        session(home.path(), "session-c", "session.jsonl", "/other", "", 5);
+        session(home.path(), "child", "session.jsonl", "/w", ",\"origin\":\"subagent\"", 1);
+        session(home.path(), "tmp", "session.jsonl.zstd.0123456789ab.tmp", "/w", "", 1);
+        fs::write(home.path().join("sessions/--w--/session-a/session.lock"), "").unwrap();
+        let places = places(home.path());
+        let found = discover_all(&places, Some(Path::new("/w")));
+        let seen: Vec<_> = found.iter().map(|f| (f.path.as_path(), f.title.as_deref())).collect();
+        assert_eq!(
+            seen,
+            [
+                (new.as_path(), Some("title of session-b")),
+                (old.as_path(), Some("title of session-a"))
+            ]
+        );
+        assert_eq!(discover_all(&places, None).len(), 3);
+        assert_eq!(resolve("session-a", &places).unwrap(), old);
+        assert_eq!(resolve(old.to_str().unwrap(), &places).unwrap(), old);
+        assert_eq!(resolve(new.parent().unwrap().to_str().unwrap(), &places).unwrap(), new);
+        assert!(resolve("session-", &places).is_err(), "two begin so");
+        assert_eq!(
+            resolve("nope", &places).unwrap_err().to_string(),
+            "--session nope: no such file, and no session with this id"
+        );
+    }
+}

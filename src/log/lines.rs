@@ -8,7 +8,7 @@ use super::{FORMATS, LogFormat, LogReader, Output, rows};
 use crate::session::Damage;
 use crate::session::event::{LogEvent, Place};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A log of lines and how far it has been read.
 pub(super) struct Lines {
@@ -18,11 +18,27 @@ pub(super) struct Lines {
     feed: Feed,
     read: u64,
     buffer: Vec<u8>,
+    /// The last stored bytes read.
+    last: Vec<u8>,
 }
 
+/// So many of the last bytes read are remembered.
+const REMEMBERED: usize = 256;
+
 impl Lines {
-    pub(super) fn new(stored: Stored, forced: Option<&'static dyn LogFormat>) -> Self {
-        Self { stored, decoder: None, feed: Feed::new(forced), read: 0, buffer: vec![0; PIECE] }
+    pub(super) fn new(
+        stored: Stored,
+        forced: Option<&'static dyn LogFormat>,
+        path: &Path,
+    ) -> Self {
+        Self {
+            stored,
+            decoder: None,
+            feed: Feed::new(forced, path),
+            read: 0,
+            buffer: vec![0; PIECE],
+            last: Vec::new(),
+        }
     }
 
     pub(super) fn format(&self) -> Option<&'static dyn LogFormat> {
@@ -35,6 +51,14 @@ impl Lines {
 
     pub(super) fn position(&self) -> u64 {
         self.read
+    }
+
+    /// Whether the stored bytes before the position are still those that were read there, as far as
+    /// that is remembered: a log that was cut and has grown again past its old end is another log.
+    pub(super) fn still_stands(&self) -> bool {
+        let mut now = vec![0; self.last.len()];
+        let start = self.read.saturating_sub(now.len() as u64);
+        self.stored.read_at(start, &mut now).is_ok() && now == self.last
     }
 
     pub(super) fn step(
@@ -61,12 +85,16 @@ impl Lines {
             let mut sink = Feeding { feed: &mut self.feed, out };
             let there = self.stored.len().map_err(unreadable)?.saturating_sub(self.read);
             if known && there >= ahead::WORTH && end - self.read >= ahead::WORTH {
-                let slice = there.min(end - self.read);
+                // The last piece is left to be read here, where its end is remembered.
+                let slice = (there - PIECE as u64).min(end - self.read);
+                self.last.clear();
                 self.read += ahead::push(&self.stored, self.read, slice, decoder, &mut sink)
                     .map_err(unreadable)?;
             } else {
                 let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
                 decoder.push(&self.buffer[..read], &mut sink);
+                self.last.extend_from_slice(&self.buffer[read.saturating_sub(REMEMBERED)..read]);
+                self.last.drain(..self.last.len().saturating_sub(REMEMBERED));
                 self.read += read as u64;
                 caught_up = read < self.buffer.len();
             }
@@ -98,6 +126,8 @@ impl Lines {
 
 /// Lines to the reader of their format; the first ones wait until the format is known.
 pub(super) struct Feed {
+    /// Where the log is, or what stands for that.
+    path: PathBuf,
     format: Option<&'static dyn LogFormat>,
     reader: Option<Box<dyn LogReader>>,
     /// Whether the reader cuts lines of several rows by itself.
@@ -122,8 +152,9 @@ const WAITING: usize = 1000;
 const HELD: usize = 4 << 20;
 
 impl Feed {
-    pub(super) fn new(forced: Option<&'static dyn LogFormat>) -> Self {
+    pub(super) fn new(forced: Option<&'static dyn LogFormat>, path: &Path) -> Self {
         let mut feed = Self {
+            path: path.to_owned(),
             format: None,
             reader: None,
             splits: false,
@@ -138,7 +169,7 @@ impl Feed {
     }
 
     fn choose(&mut self, format: &'static dyn LogFormat) {
-        let reader = format.reader();
+        let reader = format.reader_at(&self.path);
         self.splits = reader.splits_rows();
         self.reader = Some(reader);
         self.format = Some(format);

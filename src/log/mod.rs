@@ -1,16 +1,28 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
+//!
+//! [`source`] holds the stored bytes; [`decode`] makes lines of them; [`open`] finds the format and
+//! feeds its reader; [`tail`] does that for a log that grows; [`discover`] finds logs. A format is a
+//! [`LogFormat`] and one line in [`FORMATS`].
 
 mod ahead;
+mod branches;
+mod claude;
 pub mod decode;
 pub mod discover;
 pub mod dsh;
 mod frames;
+mod gemini;
+mod head;
+pub(crate) mod lazy;
 mod lines;
 mod newest;
 pub mod open;
+mod pi;
+mod row;
 pub mod rows;
 pub mod source;
 pub mod tail;
+pub(crate) mod timestamp;
 mod watch;
 
 use crate::session::Damage;
@@ -29,6 +41,13 @@ pub trait LogFormat: Sync + Send {
 
     /// A reader for one log, at its beginning.
     fn reader(&self) -> Box<dyn LogReader>;
+
+    /// A reader for the log at this path: for formats that keep something of a session beside its
+    /// log (backups, the project's directory). A log from standard input has no path.
+    fn reader_at(&self, path: &Path) -> Box<dyn LogReader> {
+        let _ = path;
+        self.reader()
+    }
 
     /// What an edit did, from the row of its call and the row of its result, where the index keeps
     /// places instead of texts. `nth` is the edit's place among those of its call (0-based).
@@ -136,4 +155,13 @@ pub struct Output {
 }
 
 /// Every format, in the order in which they are tried.
-pub const FORMATS: &[&dyn LogFormat] = &[&dsh::Dsh];
+#[rustfmt::skip] // one a line
+pub const FORMATS: &[&dyn LogFormat] = &[
+    &opencode::Opencode,
+    &codex::Codex,
+    &dsh::Dsh,
+    &pi::Pi,
+    &acp::Acp,
+    &gemini::Gemini,
+    &claude::Claude,
+];

@@ -9,6 +9,7 @@ use crate::session::Damage;
 use crate::session::event::{LogEvent, Place};
 use memchr::{memchr, memmem, memrchr};
 use std::io;
+use std::path::Path;
 
 /// A log shorter than this is indexed at once.
 const SHORT: u64 = 4 << 20;
@@ -59,7 +60,7 @@ fn head(
 ) -> io::Result<Option<(&'static dyn LogFormat, Vec<LogEvent>)>> {
     let mut bytes = vec![0; PIECE];
     let read = stored.read_at(0, &mut bytes)?;
-    let mut feed = Feed::new(forced);
+    let mut feed = Feed::new(forced, Path::new(""));
     let mut out = Output::default();
     let mut decoder = Decoder::new(Encoding::of(&bytes), 0, 1);
     decoder.push(&bytes[..read], &mut Feeding { feed: &mut feed, out: &mut out });
@@ -160,7 +161,7 @@ impl Search<'_> {
 
     /// All that the log tells from an offset to its end.
     fn read_from(&self, start: u64, encoding: Encoding) -> io::Result<Vec<LogEvent>> {
-        let mut feed = Feed::new(Some(self.format));
+        let mut feed = Feed::new(Some(self.format), Path::new(""));
         feed.gap();
         let mut out = Output::default();
         let mut decoder = Decoder::new(encoding, start, 0);

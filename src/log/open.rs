@@ -118,7 +118,7 @@ impl LogFile {
         options: &OpenOptions,
     ) -> Result<Self, LogError> {
         let forced = forced(options.format.as_deref())?;
-        let lines = Lines::new(stored, forced);
+        let lines = Lines::new(stored, forced, name);
         Ok(Self { path: name.to_owned(), body: Body::Lines(Box::new(lines)) })
     }
 
@@ -166,6 +166,14 @@ impl LogFile {
         match &self.body {
             Body::Lines(lines) => lines.position(),
             Body::Whole { .. } => 0,
+        }
+    }
+
+    /// Whether the log still holds what was read last before the position.
+    pub(super) fn still_stands(&self) -> bool {
+        match &self.body {
+            Body::Lines(lines) => lines.still_stands(),
+            Body::Whole { .. } => true,
         }
     }
 
@@ -233,4 +241,240 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
     let read = Stored::open(path)?.read_at(0, &mut head)?;
     head.truncate(read);
     Ok(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::TurnState;
+    use crate::session::event::{EditSource, LogEvent};
+    use crate::session::transcript::Transcript;
+    use std::fs;
+    use std::sync::Arc;
+
+    const HEADER: &str =
+        r#"{"type":"session","version":0,"id":"s","createdAt":1,"cwd":"/w","delegationDepth":0}"#;
+
+    /// A log of so many turns with one edit each; between them streamed text.
+    fn log(turns: u32, chunks: u32) -> String {
+        let mut rows = vec![HEADER.to_owned()];
+        let mut seq = 0;
+        let mut row = |kind: &str, data: String| {
+            rows.push(format!(r#"{{"type":"{kind}","seq":{seq},"time":2,"data":{data}}}"#));
+            seq += 1;
+        };
+        for turn in 1..=turns {
+            row("turn/start", format!(r#"{{"turn":{turn}}}"#));
+            for n in 0..chunks {
+                row(
+                    "assistant/chunk",
+                    format!(
+                        r#"{{"turn":{turn},"step":1,"chunk":{{"type":"text-delta","index":0,"text":"fn {n} {{"}}}}"#
+                    ),
+                );
+            }
+            row(
+                "tool/call",
+                format!(
+                    r#"{{"turn":{turn},"callId":"c{turn}","name":"write","arguments":"{{\"file_path\":\"f{turn}\",\"content\":\"text {turn}\"}}"}}"#
+                ),
+            );
+            row(
+                "tool/result",
+                format!(
+                    r#"{{"turn":{turn},"message":{{"source":{{"callId":"c{turn}"}},"toolCallId":"c{turn}","content":[]}}}}"#
+                ),
+            );
+            row("turn/end", format!(r#"{{"turn":{turn},"reason":{{"kind":"completed"}}}}"#));
+        }
+        rows.join("\n") + "\n"
+    }
+
+    fn frames(text: &str, lines: usize) -> Vec<u8> {
+        let all: Vec<&str> = text.split_inclusive('\n').collect();
+        all.chunks(lines)
+            .flat_map(|lines| zstd::encode_all(lines.concat().as_bytes(), 3).unwrap())
+            .collect()
+    }
+
+    fn open(bytes: &[u8]) -> LogFile {
+        let stored = Stored::Bytes(Arc::from(bytes));
+        LogFile::from_stored(Path::new("x"), stored, &OpenOptions::default()).unwrap()
+    }
+
+    fn told(log: &mut LogFile) -> Transcript {
+        let mut out = Output::default();
+        log.read_all(&mut out).unwrap();
+        assert_eq!(out.damages, []);
+        assert_eq!(out.events.first(), Some(&LogEvent::Reset));
+        transcript(out)
+    }
+
+    fn transcript(out: Output) -> Transcript {
+        let mut transcript = Transcript::default();
+        out.events.into_iter().for_each(|event| transcript.apply(event));
+        transcript
+    }
+
+    #[test]
+    fn rows_are_read_again_by_their_places() {
+        let text = log(30, 2);
+        for bytes in [text.clone().into_bytes(), frames(&text, 7), frames(&text, 100_000)] {
+            let mut log = open(&bytes);
+            let told = told(&mut log);
+            let mut rows = log.rows().unwrap().unwrap();
+            for turn in &told.turns {
+                let EditSource::InLog { call, result: Some(result) } = &turn.edits[0].body else {
+                    panic!()
+                };
+                let call = String::from_utf8(rows.row(call).unwrap()).unwrap();
+                assert!(
+                    call.contains(&format!(r"text {}\", turn.turn)) && call.ends_with('}'),
+                    "{call}"
+                );
+                let result = String::from_utf8(rows.row(result).unwrap()).unwrap();
+                assert!(result.starts_with(r#"{"type":"tool/result""#), "{result}");
+            }
+        }
+    }
+
+    #[test]
+    fn glued_rows_have_places_of_their_own() {
+        let glued = log(2, 0).replace("}\n{\"type\":\"tool", "}{\"type\":\"tool");
+        for bytes in [glued.clone().into_bytes(), frames(&glued, 1)] {
+            let mut log = open(&bytes);
+            let told = told(&mut log);
+            let mut rows = log.rows().unwrap().unwrap();
+            let EditSource::InLog { call, .. } = &told.turns[1].edits[0].body else { panic!() };
+            assert!(rows.row(call).unwrap().starts_with(br#"{"type":"tool/call""#));
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_gone_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        fs::write(&path, log(2, 0)).unwrap();
+        let mut log = LogFile::open(&path, &OpenOptions::default()).unwrap();
+        let told = told(&mut log);
+        fs::write(&path, "").unwrap();
+        let EditSource::InLog { call, .. } = &told.turns[1].edits[0].body else { panic!() };
+        let error = log.rows().unwrap().unwrap().row(call).unwrap_err();
+        assert_eq!(error.to_string(), "the log no longer holds this row");
+    }
+
+    #[test]
+    fn the_newest_turn_is_found_from_the_end() {
+        let text = log(400, 200);
+        assert!(text.len() > 8 << 20);
+        let plain = text.clone().into_bytes();
+        // Frames that do not compress, so that the stored log is long too.
+        let packed: Vec<u8> = text
+            .split_inclusive('\n')
+            .collect::<Vec<_>>()
+            .chunks(50)
+            .flat_map(|lines| zstd::encode_all(lines.concat().as_bytes(), -100).unwrap())
+            .collect();
+        for bytes in [plain, packed] {
+            let log = open(&bytes);
+            let Some((format, out)) = log.newest_turn_first().unwrap() else {
+                panic!("not found in {} bytes", bytes.len());
+            };
+            assert_eq!(format.name(), "dsh");
+            assert_eq!(out.events.first(), Some(&LogEvent::Reset));
+            let early = transcript(out);
+            let whole = told(&mut open(&bytes));
+            assert_eq!(early.turns.len(), 1);
+            let (early, whole) = (&early.turns[0], whole.turns.last().unwrap());
+            assert_eq!((early.turn, early.state), (400, TurnState::Completed));
+            assert_eq!(early.edits[0].path, whole.edits[0].path);
+            assert_eq!(early.presented, whole.presented);
+            let EditSource::InLog { call, .. } = &early.edits[0].body else { panic!() };
+            let row = log.rows().unwrap().unwrap().row(call).unwrap();
+            assert!(row.starts_with(br#"{"type":"tool/call""#));
+        }
+        assert!(open(log(2, 0).as_bytes()).newest_turn_first().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_long_log_reads_the_same_in_slices_of_any_size() {
+        let text = log(300, 200);
+        let packed = frames(&text, 1000);
+        let whole = told(&mut open(text.as_bytes()));
+        for bytes in [text.as_bytes(), &packed] {
+            for slice in [1, 1 << 20, 5 << 20] {
+                let mut log = open(bytes);
+                let mut out = Output::default();
+                while !log.step(slice, &mut out).unwrap().caught_up {}
+                assert_eq!(out.damages, []);
+                assert_eq!(transcript(out).turns.len(), whole.turns.len());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused_in_one_line() {
+        let refuse =
+            |bytes: &[u8]| open(bytes).read_all(&mut Output::default()).unwrap_err().to_string();
+        assert_eq!(refuse(b""), "x: line 1: the log is empty");
+        assert_eq!(
+            refuse(b"hello\nworld\n"),
+            "x: lines 1 to 2: not a session log of a known agent"
+        );
+        assert!(refuse(&b"{\"a\":1}\n".repeat(5000)).contains("not a session log"));
+        let options = OpenOptions { format: Some("nope".into()), session: None };
+        let error = LogFile::open(Path::new("x"), &options).unwrap_err();
+        assert_eq!(error.to_string(), "--format nope: no such format");
+        let error = LogFile::open(Path::new("/no/such/log"), &OpenOptions::default()).unwrap_err();
+        assert!(error.to_string().starts_with("/no/such/log: No such file"), "{error}");
+        let error = LogFile::open(Path::new("/dev/null"), &OpenOptions::default()).unwrap_err();
+        assert_eq!(error.to_string(), "/dev/null: not a regular file");
+    }
+
+    #[test]
+    fn a_stream_is_spooled_and_read_like_a_file() {
+        let text = log(3, 1);
+        let stored = Stored::spool(text.as_bytes()).unwrap();
+        let mut log =
+            LogFile::from_stored(Path::new("-"), stored, &OpenOptions::default()).unwrap();
+        assert_eq!(told(&mut log).turns.len(), 3);
+    }
+
+    #[test]
+    fn a_giant_line_costs_nothing_but_its_length() {
+        let text = log(1, 0).replace("text 1", &"x".repeat(20 << 20));
+        assert_eq!(told(&mut open(text.as_bytes())).turns[0].edits.len(), 1);
+    }
+
+    proptest::proptest! {
+        /// Whatever happened to a log's bytes, reading it ends, and damage is told in one line each.
+        #[test]
+        fn no_bytes_break_the_reader(
+            packed: bool,
+            hits in proptest::collection::vec((0usize..3000, proptest::prelude::any::<u8>(), 0usize..40), 1..12),
+        ) {
+            let text = log(3, 2);
+            let mut bytes = if packed { frames(&text, 3) } else { text.into_bytes() };
+            for (at, byte, dropped) in hits {
+                let at = at.min(bytes.len() - 1);
+                bytes[at] = byte;
+                let end = (at + dropped).min(bytes.len() - 1);
+                bytes.drain(at..end);
+            }
+            let mut out = Output::default();
+            if open(&bytes).read_all(&mut out).is_ok() {
+                let mut log = open(&bytes);
+                let told = transcript(Output { events: out.events, damages: Vec::new() });
+                log.read_all(&mut Output::default()).unwrap();
+                let mut rows = log.rows().unwrap().unwrap();
+                for edit in told.turns.iter().flat_map(|turn| &turn.edits) {
+                    let EditSource::InLog { call, .. } = &edit.body else { panic!() };
+                    proptest::prop_assert!(rows.row(call).is_ok(), "{:?}", call);
+                }
+                for damage in out.damages {
+                    proptest::prop_assert!(!damage.message.contains('\n'));
+                }
+            }
+        }
+    }
 }

@@ -21,10 +21,6 @@ const POLL: Duration = Duration::from_secs(1);
 /// Stored bytes read between two looks at whether to stop.
 const SLICE: u64 = 32 << 20;
 
-/// So many of the last bytes read are compared before reading on: a log that was cut and has grown
-/// again past the old end is another log.
-const REMEMBERED: usize = 256;
-
 /// What a follower tells.
 #[derive(Debug)]
 pub enum TailEvent {
@@ -144,8 +140,6 @@ struct Follower<F> {
 struct Open {
     log: LogFile,
     seen: Seen,
-    /// The last bytes read.
-    last: Vec<u8>,
     announced: bool,
     /// Not read to its end yet, not once.
     fresh: bool,
@@ -264,7 +258,6 @@ impl<F: Fn(TailEvent)> Follower<F> {
             self.read(&mut open)?;
         }
         open.seen = seen;
-        open.remember();
         self.open = Some(open);
         Ok(())
     }
@@ -275,8 +268,7 @@ impl<F: Fn(TailEvent)> Follower<F> {
         let metadata = fs::metadata(&self.path);
         let seen = metadata.map(|metadata| Seen::of(&metadata));
         let seen = seen.map_err(|cause| LogError::Unreadable { path: self.path.clone(), cause })?;
-        let mut open =
-            Open { log, seen, last: Vec::new(), announced: false, fresh: true, held: None };
+        let mut open = Open { log, seen, announced: false, fresh: true, held: None };
         if let Some((format, early)) = early {
             self.announce(&mut open, format);
             self.tell(TailEvent::Output(early));
@@ -331,22 +323,7 @@ impl Open {
         if stored.identity() != Some(seen.identity) || seen.len < self.log.position() {
             return false;
         }
-        seen == self.seen || self.last == self.last_read(stored)
-    }
-
-    fn remember(&mut self) {
-        if let Some(stored) = self.log.stored() {
-            self.last = self.last_read(stored);
-        }
-    }
-
-    fn last_read(&self, stored: &Stored) -> Vec<u8> {
-        let end = self.log.position();
-        let start = end.saturating_sub(REMEMBERED as u64);
-        let mut last = vec![0; usize::try_from(end - start).unwrap_or(REMEMBERED)];
-        let read = stored.read_at(start, &mut last).unwrap_or(0);
-        last.truncate(read);
-        last
+        seen == self.seen || self.log.still_stands()
     }
 }
 

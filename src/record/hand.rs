@@ -9,6 +9,7 @@ use crate::session::transcript::TurnRecord;
 use crate::store::kept::{Baseline, Capture, KeptSide, KeptTurn, Skipped};
 use crate::store::{Named, SessionStore, StoreError, Writer};
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
@@ -120,6 +121,15 @@ impl Hands {
         hand.late = late;
         let tree = hand.baseline.clone();
         self.writer.baseline(Baseline { turn, tree, late, ms, at: now() })
+    }
+
+    /// Removes the snapshots, which nobody needs when no turn is in hand.
+    pub(super) fn leave(self) {
+        // What cannot be removed now is removed by the next clean-up.
+        let _ = fs::remove_file(self.writer.stat_cache());
+        if let Ok(scratch) = self.writer.scratch_objects() {
+            let _ = fs::remove_dir_all(scratch);
+        }
     }
 
     /// The turn as an earlier recorder left it, if its snapshot is still there and it began when

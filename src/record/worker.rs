@@ -298,13 +298,8 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             // The snapshots stay: the turn may go on, and the next recorder with it.
             return self.act(action);
         }
-        if matches!(std::mem::take(&mut self.seat), Seat::Recording(_)) {
-            let store = Store::open(&self.options.store);
-            let cleaned =
-                store.and_then(|store| store.gc(&self.options.settings, SystemTime::now()));
-            if let Err(error) = cleaned {
-                self.warn(error);
-            }
+        if let Seat::Recording(hands) = std::mem::take(&mut self.seat) {
+            hands.leave();
         }
     }
 }

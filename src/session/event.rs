@@ -137,7 +137,8 @@ pub struct Header {
 pub struct Place {
     /// Byte offset in the stored file: of the line, or of the zstd frame that holds it.
     pub offset: u64,
-    /// Byte offset of the line in the decoded frame; 0 in a plain log.
+    /// Byte offset of the row in the decoded frame; in a plain log, of the row in its line (0 but
+    /// where several rows are glued on one line).
     pub inner: u64,
     /// Byte length of the line without its end.
     pub len: u64,

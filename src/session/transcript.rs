@@ -165,7 +165,11 @@ impl Transcript {
             LogEvent::ToolSettled { turn } => self.turn_mut(turn).tool_settled = true,
             LogEvent::KnownText(known) => {
                 let record = self.turn_mut(known.turn);
-                record.known_texts.push((record.edits.len(), known));
+                // While an edit of that very file waits for its result, this is the text before it.
+                let waiting =
+                    |edit: &Edit| edit.outcome == EditOutcome::Pending && edit.path == known.path;
+                let at = record.edits.iter().position(waiting).unwrap_or(record.edits.len());
+                record.known_texts.push((at, known));
             }
             LogEvent::Trees { turn, before, after, git_dir } => {
                 let record = self.turn_mut(turn);
@@ -264,6 +268,7 @@ pub fn turns_by_path(turns: &[TurnRecord]) -> HashMap<&str, Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::event::KnownTextSource;
 
     fn presented(turn: u32, call: &str, path: &str) -> LogEvent {
         LogEvent::Presented {
@@ -314,5 +319,37 @@ mod tests {
         t.apply(LogEvent::RolledBack { turns: 1 });
         let gone: Vec<bool> = t.turns.iter().map(|t| t.rolled_back).collect();
         assert_eq!(gone, [false, true, true]);
+    }
+
+    #[test]
+    fn a_text_told_while_an_edit_of_its_file_waits_stands_before_it() {
+        let edit = |path: &str| {
+            LogEvent::Edit(Edit {
+                turn: 1,
+                call_id: path.into(),
+                tool: "edit".into(),
+                path: path.into(),
+                outcome: EditOutcome::Pending,
+                body: EditSource::InLog { call: Place::default(), result: None },
+            })
+        };
+        let known = |path: &str| {
+            let text = KnownTextSource::Absent;
+            LogEvent::KnownText(KnownText { turn: 1, path: path.into(), text })
+        };
+        let mut t = Transcript::default();
+        for event in [edit("a"), edit("b"), known("b"), known("c")] {
+            t.apply(event);
+        }
+        t.apply(LogEvent::EditSettled {
+            turn: 1,
+            call_id: "b".into(),
+            outcome: EditOutcome::Applied,
+            result: None,
+            body: None,
+        });
+        t.apply(known("b"));
+        let places: Vec<usize> = t.turns[0].known_texts.iter().map(|(at, _)| *at).collect();
+        assert_eq!(places, [1, 2, 2]);
     }
 }

@@ -11,6 +11,7 @@ use crate::content::{Changes, GitObjects};
 use crate::log::open::{LogFile, OpenOptions};
 use crate::log::tail;
 use crate::reader::{ReadOptions, TurnHead};
+use crate::record::{RecordOptions, Recorder};
 use crate::session::{SessionInfo, TurnState};
 use crate::view::{Theme, draw};
 use anyhow::Context;
@@ -30,6 +31,7 @@ use terminal::Terminal;
 use workers::{CompareJob, CountJob, Objects, SearchJob};
 
 /// What the reviewer opens.
+#[expect(clippy::large_enum_variant, reason = "there is one, and it is moved once")]
 pub enum Opening {
     /// A session's log, followed.
     Log {
@@ -66,6 +68,8 @@ pub struct Settings {
     pub theme: Theme,
     /// Whether the terminal fills erased cells with the background colour.
     pub erases_in_colour: bool,
+    /// How a followed session is recorded; none: it is only looked at.
+    pub record: Option<RecordOptions>,
 }
 
 /// After asking for something, so long is its answer waited for before a placeholder is drawn.
@@ -83,12 +87,18 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
     };
     let size = terminal::size();
     let app = App::new(size, settings.choices);
-    let world = World::start(opening, &settings, &send, &sender)?;
+    let (world, recorder) = World::start(opening, &settings, &send, &sender)?;
     let terminal = Terminal::take().context("the terminal cannot be taken over")?;
     listen(&send)?;
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let painter = Painter::new(out, settings.erases_in_colour);
-    Loop { app, world, painter, terminal, theme: settings.theme }.run(&inbox)
+    let done =
+        Loop { app, world, painter, _terminal: terminal, theme: settings.theme }.run(&inbox);
+    // The terminal is the person's again while the turn in hand is finished.
+    if let Some(recorder) = recorder {
+        recorder.stop();
+    }
+    done
 }
 
 /// Starts the threads that wait for input and signals.
@@ -123,7 +133,7 @@ struct World {
     /// The session's thread; none where there is no log.
     asks: Option<Sender<Ask>>,
     /// Dropping it stops the follower.
-    _tail: Option<tail::Tail>,
+    tail: Option<tail::Tail>,
 }
 
 impl World {
@@ -132,7 +142,8 @@ impl World {
         settings: &Settings,
         send: &workers::Send,
         inbox: &Sender<Event>,
-    ) -> anyhow::Result<Self> {
+    ) -> anyhow::Result<(Self, Option<Recorder>)> {
+        let mut recorder = None;
         let objects: Objects = Arc::new(Mutex::new(GitObjects::default()));
         let time = settings.diff_timeout;
         let mut world = Self {
@@ -140,7 +151,7 @@ impl World {
             counter: workers::counter(Arc::clone(&objects), time, Arc::clone(send))?,
             searcher: workers::searcher(Arc::clone(send))?,
             asks: None,
-            _tail: None,
+            tail: None,
         };
         match opening {
             Opening::Changes { title, changes, objects: theirs } => {
@@ -160,15 +171,24 @@ impl World {
             Opening::Log { path, options } => {
                 let how = OpenOptions { format: options.format.clone(), session: None };
                 let asks = follow::start(options, objects, Arc::clone(send))?;
-                let told = asks.clone();
-                world._tail = Some(tail::follow(path, how, move |event| {
+                let (told, recorded) = (asks.clone(), asks.clone());
+                recorder = settings.record.clone().map(|options| {
+                    Recorder::start(options, move |event| {
+                        let _ = recorded.send(Ask::Recorded(event));
+                    })
+                });
+                let feed = recorder.as_ref().map(Recorder::feed);
+                world.tail = Some(tail::follow(path, how, move |event| {
+                    if let Some(feed) = &feed {
+                        feed.tell(&event);
+                    }
                     // The session's thread is gone only when the program ends.
                     let _ = told.send(Ask::Tail(event));
                 }));
                 world.asks = Some(asks);
             }
         }
-        Ok(world)
+        Ok((world, recorder))
     }
 }
 
@@ -191,7 +211,7 @@ struct Loop {
     app: App,
     world: World,
     painter: Painter<BufWriter<Stdout>>,
-    terminal: Terminal,
+    _terminal: Terminal,
     theme: Theme,
 }
 
@@ -203,21 +223,16 @@ impl Loop {
         loop {
             events.extend(inbox.try_iter());
             if events.is_empty() {
-                match patience.take() {
-                    Some(until) => {
-                        let left = until.saturating_duration_since(Instant::now());
-                        if let Ok(event) = inbox.recv_timeout(left) {
-                            events.push(event);
-                            patience = Some(until);
-                        }
+                if let Some(until) = patience.take() {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if let Ok(event) = inbox.recv_timeout(left) {
+                        events.push(event);
+                        patience = Some(until);
                     }
-                    None => {
-                        self.paint()?;
-                        match inbox.recv() {
-                            Ok(event) => events.push(event),
-                            Err(_) => return Ok(()),
-                        }
-                    }
+                } else {
+                    self.paint()?;
+                    let Ok(event) = inbox.recv() else { return Ok(()) };
+                    events.push(event);
                 }
             }
             for event in events.drain(..) {
@@ -252,7 +267,7 @@ impl Loop {
         match effect {
             Effect::Quit => return Ok(false),
             Effect::Suspend => {
-                self.terminal.give();
+                terminal::give_back();
                 signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
                 self.resume()?;
             }
@@ -278,7 +293,7 @@ impl Loop {
 
     /// After a stop: the terminal is taken again and drawn anew.
     fn resume(&mut self) -> io::Result<()> {
-        self.terminal.retake()?;
+        terminal::retake()?;
         self.painter.forget();
         self.app.size = terminal::size();
         Ok(())

@@ -93,7 +93,7 @@ struct Shift {
     /// Row behind the block.
     bottom: u16,
     /// Rows it moves down; up where negative.
-    by: i32,
+    by: isize,
 }
 
 impl Shift {
@@ -109,11 +109,12 @@ impl Shift {
         let source = buffer.clone();
         let width = buffer.area.width;
         for y in self.top..self.bottom {
-            let from = i32::from(y) - self.by;
-            let inside = from >= i32::from(self.top) && from < i32::from(self.bottom);
+            let from = usize::from(y).checked_add_signed(-self.by);
+            let from = from.and_then(|from| u16::try_from(from).ok());
+            let from = from.filter(|from| (self.top..self.bottom).contains(from));
             for x in 0..width {
                 let Some(cell) = buffer.cell_mut((x, y)) else { continue };
-                match source.cell((x, from as u16)).filter(|_| inside) {
+                match from.and_then(|from| source.cell((x, from))) {
                     Some(moved) => cell.clone_from(moved),
                     None => cell.reset(),
                 }
@@ -138,11 +139,10 @@ fn best_shift(shown: &Buffer, wanted: &Buffer) -> Option<Shift> {
     }
     let old = old.get(top..bottom)?;
     let new = new.get(top..bottom)?;
-    let rows = old.len() as i32;
-    let same = |by: i32| {
-        let kept = (0..rows).filter(|y| {
-            let from = y - by;
-            from >= 0 && from < rows && old.get(from as usize) == new.get(*y as usize)
+    let rows = old.len() as isize;
+    let same = |by: isize| {
+        let kept = new.iter().enumerate().filter(|(y, hash)| {
+            y.checked_add_signed(-by).and_then(|from| old.get(from)) == Some(*hash)
         });
         kept.count()
     };

@@ -28,16 +28,11 @@ impl Terminal {
         }));
         Ok(Self)
     }
+}
 
-    /// Gives the terminal to whoever else wants it, for a while.
-    pub(super) fn give(&self) {
-        give_back();
-    }
-
-    /// Takes it again.
-    pub(super) fn retake(&self) -> io::Result<()> {
-        enter()
-    }
+/// Takes the terminal again after `give_back`.
+pub(super) fn retake() -> io::Result<()> {
+    enter()
 }
 
 impl Drop for Terminal {
@@ -54,7 +49,8 @@ fn enter() -> io::Result<()> {
     out.flush()
 }
 
-fn give_back() {
+/// Gives the terminal to whoever else wants it.
+pub(super) fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // The terminal may be gone: then there is nothing to give back.
         let mut out = io::stdout().lock();

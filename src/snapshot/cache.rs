@@ -43,10 +43,7 @@ impl Folder {
             return None;
         }
         let place = self.names.find(name)?;
-        let at = self
-            .files
-            .binary_search_by_key(&place, |(place, _)| *place)
-            .ok()?;
+        let at = self.files.binary_search_by_key(&place, |(place, _)| *place).ok()?;
         self.files.get(at).map(|(_, record)| record)
     }
 
@@ -110,11 +107,7 @@ impl Cache {
             let mut record = Reader(reader.take(len)?);
             folders.insert(record.bytes()?.into(), start..start + 4 + len);
         }
-        Some(Self {
-            bytes,
-            folders,
-            hash: Some(hash),
-        })
+        Some(Self { bytes, folders, hash: Some(hash) })
     }
 
     /// How many directories it holds.
@@ -134,17 +127,12 @@ impl Cache {
         reader.bytes()?;
         let listed = reader.byte()? == 1;
         let stat = if listed { Some(reader.stat()?) } else { None };
-        let mut folder = Folder {
-            stat,
-            ..Folder::default()
-        };
+        let mut folder = Folder { stat, ..Folder::default() };
         let id_len = self.hash?.len_in_bytes();
         for place in 0..reader.number()? {
             let mark = reader.byte()?;
             let name = reader.bytes()?;
-            folder
-                .names
-                .push(name, Kind::from_byte(mark & !HAS_FILE)?);
+            folder.names.push(name, Kind::from_byte(mark & !HAS_FILE)?);
             if mark & HAS_FILE != 0 {
                 let record = FileRecord {
                     stat: reader.stat()?,
@@ -159,7 +147,12 @@ impl Cache {
 }
 
 /// Writes a cache of these records, whole or not at all.
-pub(super) fn save(file: &Path, root: &Path, hash: gix::hash::Kind, records: &[Vec<u8>]) -> io::Result<()> {
+pub(super) fn save(
+    file: &Path,
+    root: &Path,
+    hash: gix::hash::Kind,
+    records: &[Vec<u8>],
+) -> io::Result<()> {
     let mut bytes = head(root, hash);
     for record in records {
         bytes.extend_from_slice(record);
@@ -267,22 +260,10 @@ mod tests {
         names.push(b"a", Kind::Directory);
         names.push(b"b\xff", Kind::File);
         names.push(b"c", Kind::Link);
-        let stat = FileStat {
-            size: 7,
-            ino: u64::MAX,
-            mode: 0o100_644,
-            ..FileStat::default()
-        };
-        let record = FileRecord {
-            stat,
-            digest: 99,
-            id: ObjectId::empty_blob(gix::hash::Kind::Sha1),
-        };
-        Folder {
-            stat: Some(stat),
-            names,
-            files: vec![(1, record)],
-        }
+        let stat = FileStat { size: 7, ino: u64::MAX, mode: 0o100_644, ..FileStat::default() };
+        let record =
+            FileRecord { stat, digest: 99, id: ObjectId::empty_blob(gix::hash::Kind::Sha1) };
+        Folder { stat: Some(stat), names, files: vec![(1, record)] }
     }
 
     fn saved(dir: &Path) -> std::path::PathBuf {

@@ -6,8 +6,9 @@ use crate::session::path::{PathRules, cmp_utf16, escape_bytes};
 use crate::session::{ChangedFile, ChangesSource, FileStatus, Origin, TreePair};
 use gix::ObjectId;
 use gix::bstr::BStr;
-use gix::diff::tree::{Recorder, Visit, visit};
+use gix::diff::tree::{Visit, visit};
 use gix::objs::tree::{EntryKind, EntryMode};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 /// One file of a tree.
@@ -89,17 +90,23 @@ pub fn changes_between(
     after: &str,
     place: &TreePlace,
 ) -> Result<Changes, ContentError> {
-    let mut files: Vec<FileChange> = compare_trees(objects, before, after)?
-        .iter()
-        .filter_map(|change| file_change(change, place))
-        .collect();
+    let mut files = Vec::new();
+    let mut notes = Vec::new();
+    for change in compare_trees(objects, before, after)? {
+        if [&change.old, &change.new].into_iter().flatten().all(|entry| stays_inside(&entry.path)) {
+            files.extend(file_change(&change, place));
+        } else {
+            let path = escape_bytes(place_of(&change));
+            notes.push(format!("{path:?} is no path that git allows in a tree: left out"));
+        }
+    }
     files.sort_by(|a, b| cmp_utf16(&a.file.display, &b.file.display));
     Ok(Changes {
         source: ChangesSource::Snapshot,
         cwd: escape_bytes(place.rules.cwd.as_os_str().as_encoded_bytes()),
         snapshot: Some(TreePair { before: before.into(), after: after.into() }),
         files,
-        notes: Vec::new(),
+        notes,
     })
 }
 
@@ -158,6 +165,12 @@ fn tree_id(hex: &str) -> Result<ObjectId, ContentError> {
     })
 }
 
+/// Whether a tree's path leads to a file below its root. Trees that were not made by git can hold
+/// any names.
+fn stays_inside(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').all(|name| !matches!(name, b"" | b"." | b".."))
+}
+
 /// The path that a change is listed under.
 fn place_of(change: &TreeChange) -> &[u8] {
     change.new.as_ref().or(change.old.as_ref()).map_or(&[], |entry| &entry.path)
@@ -169,38 +182,45 @@ fn same_class(a: EntryKind, b: EntryKind) -> bool {
     a == b || (regular(a) && regular(b))
 }
 
-/// Takes the files out of a walk over two trees. Paths are gathered by gix's own recorder.
+/// Takes the files out of a walk over two trees. gix's own recorder of paths takes a name with a
+/// slash in it for two, and so misnames what comes behind it.
 #[derive(Default)]
 struct Differing {
-    path: Recorder,
+    path: Vec<u8>,
+    /// How long the path was before each name that can be taken off again.
+    ends: Vec<usize>,
+    /// The paths of trees that the walk comes to later.
+    waiting: VecDeque<Vec<u8>>,
     changes: Vec<TreeChange>,
 }
 
 impl Differing {
     fn entry(&self, mode: EntryMode, id: ObjectId) -> Option<TreeEntry> {
-        (!mode.is_tree()).then(|| TreeEntry {
-            path: self.path.path().to_vec(),
-            kind: mode.kind(),
-            id,
-        })
+        (!mode.is_tree()).then(|| TreeEntry { path: self.path.clone(), kind: mode.kind(), id })
     }
 }
 
 impl Visit for Differing {
     fn pop_front_tracked_path_and_set_current(&mut self) {
-        self.path.pop_front_tracked_path_and_set_current();
+        self.path = self.waiting.pop_front().unwrap_or_default();
+        self.ends.clear();
     }
 
     fn push_back_tracked_path_component(&mut self, component: &BStr) {
-        self.path.push_back_tracked_path_component(component);
+        self.push_path_component(component);
+        self.waiting.push_back(self.path.clone());
     }
 
     fn push_path_component(&mut self, component: &BStr) {
-        self.path.push_path_component(component);
+        self.ends.push(self.path.len());
+        if self.ends.len() > 1 || !self.path.is_empty() {
+            self.path.push(b'/');
+        }
+        self.path.extend_from_slice(component);
     }
 
     fn pop_path_component(&mut self) {
-        self.path.pop_path_component();
+        self.path.truncate(self.ends.pop().unwrap_or(0));
     }
 
     fn visit(&mut self, change: visit::Change) -> visit::Action {

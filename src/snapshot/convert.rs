@@ -4,11 +4,13 @@ use super::disk::{Directory, FileStat, as_path, stat_of};
 use super::objects::Objects;
 use super::sparse::Sparse;
 use super::tracked;
-use gix::attrs::search::Outcome;
+use gix::attrs::Search;
+use gix::attrs::search::{MetadataCollection, Outcome};
 use gix::bstr::BStr;
-use gix::filter::plumbing::Pipeline;
 use gix::filter::plumbing::pipeline::CrlfRoundTripCheck;
 use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
+use gix::filter::plumbing::{Driver, Pipeline};
+use gix::glob::pattern::Case;
 use gix::index::State;
 use gix::index::entry::Mode;
 use gix::objs::Kind;
@@ -18,6 +20,7 @@ use gix::{ObjectId, Repository};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Seek};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Larger files are streamed instead of held in memory.
@@ -31,6 +34,9 @@ pub(super) struct Converter<'a> {
     repository: &'a Repository,
     stack: Stack,
     pipeline: Pipeline,
+    /// For files whose attributes are rewritten: the two know attributes by different numbers.
+    rewriting: Pipeline,
+    names: MetadataCollection,
     outcome: Outcome,
     /// A digest of the settings that conversions depend on, without attributes.
     settings: u64,
@@ -49,7 +55,11 @@ pub(super) struct Candidate<'a> {
 }
 
 impl<'a> Converter<'a> {
-    pub(super) fn new(repository: &'a Repository, index: &State, sparse: Option<&Sparse>) -> gix::Result<Self> {
+    pub(super) fn new(
+        repository: &'a Repository,
+        index: &State,
+        sparse: Option<&Sparse>,
+    ) -> gix::Result<Self> {
         let patterns = pattern_files(index, sparse);
         let stack = repository
             .attributes(
@@ -68,11 +78,13 @@ impl<'a> Converter<'a> {
         // What a filter program has to say would spoil the screen.
         context.stderr = Some(false);
         let mut outcome = Outcome::default();
-        outcome.initialize_with_selection(&Default::default(), ATTRIBUTES);
+        outcome.initialize_with_selection(&MetadataCollection::default(), ATTRIBUTES);
         Ok(Self {
             repository,
             stack,
-            pipeline: Pipeline::new(context, repository.object_hash(), options),
+            pipeline: Pipeline::new(context.clone(), repository.object_hash(), options.clone()),
+            rewriting: Pipeline::new(context, repository.object_hash(), options),
+            names: MetadataCollection::default(),
             outcome,
             settings: digest.finish(),
         })
@@ -119,23 +131,26 @@ impl<'a> Converter<'a> {
         objects: &Objects,
         cancel: &AtomicBool,
     ) -> gix::Result<(ObjectId, Option<FileStat>)> {
-        let (mut file, before) = candidate
-            .directory
-            .file(candidate.name)
-            .map_err(gix::Error::from_error)?;
+        let (mut file, before) =
+            candidate.directory.file(candidate.name).map_err(gix::Error::from_error)?;
         let id = match self.read(candidate, &mut file, &before, objects, cancel) {
             // A filter program that fails is as none, unless it is required.
             Err(_) if self.filter_may_fail(candidate)? => {
                 file.rewind().map_err(gix::Error::from_error)?;
-                let drivers = std::mem::take(&mut self.pipeline.options_mut().drivers);
+                let drivers = self.exchange_drivers(Vec::new());
                 let id = self.read(candidate, &mut file, &before, objects, cancel);
-                self.pipeline.options_mut().drivers = drivers;
+                self.exchange_drivers(drivers);
                 id?
             }
             id => id?,
         };
         let unchanged = stat_of(&file).is_ok_and(|after| after == before);
         Ok((id, unchanged.then_some(before)))
+    }
+
+    fn exchange_drivers(&mut self, drivers: Vec<Driver>) -> Vec<Driver> {
+        self.rewriting.options_mut().drivers.clone_from(&drivers);
+        std::mem::replace(&mut self.pipeline.options_mut().drivers, drivers)
     }
 
     /// Whether the file has a filter program that git would do without.
@@ -148,9 +163,7 @@ impl<'a> Converter<'a> {
             .and_then(|found| found.assignment.state.as_bstr().map(ToOwned::to_owned));
         let drivers = &self.pipeline.options_mut().drivers;
         Ok(name.is_some_and(|name| {
-            drivers
-                .iter()
-                .any(|driver| driver.name == name && !driver.required)
+            drivers.iter().any(|driver| driver.name == name && !driver.required)
         }))
     }
 
@@ -177,9 +190,8 @@ impl<'a> Converter<'a> {
         objects: &Objects,
     ) -> gix::Result<ObjectId> {
         let mut content = Vec::with_capacity(usize::try_from(stat.size).unwrap_or_default() + 1);
-        file.read_to_end(&mut content)
-            .map_err(gix::Error::from_error)?;
-        match self.convert(candidate, content.as_slice(), objects)? {
+        file.read_to_end(&mut content).map_err(gix::Error::from_error)?;
+        match self.convert(candidate, &content, content.as_slice(), objects)? {
             ToGitOutcome::Unchanged(_) => objects.put(Kind::Blob, &content),
             converted => put_converted(converted, objects),
         }
@@ -193,36 +205,87 @@ impl<'a> Converter<'a> {
         objects: &Objects,
         cancel: &AtomicBool,
     ) -> gix::Result<ObjectId> {
-        match self.convert(candidate, file, objects)? {
+        let mut head = [0; 2];
+        file.read_exact(&mut head).and_then(|()| file.rewind()).map_err(gix::Error::from_error)?;
+        match self.convert(candidate, &head, file, objects)? {
             ToGitOutcome::Unchanged(file) => objects.put_file(file, stat, cancel),
             converted => put_converted(converted, objects),
         }
     }
 
+    /// Converts a source that begins with `head`.
     fn convert<R: Read>(
         &mut self,
         candidate: &Candidate<'_>,
+        head: &[u8],
         source: R,
         objects: &Objects,
     ) -> gix::Result<ToGitOutcome<'_, R>> {
+        let path = BStr::new(candidate.path);
+        let mut indexed = |buffer: &mut Vec<u8>| {
+            let found = candidate.indexed.is_some_and(|id| objects.blob(&id, buffer));
+            Ok(found.then_some(()))
+        };
+        if let Some(search) = self.marked_encoding(candidate, head)? {
+            let names = &self.names;
+            let mut attributes = |_: &BStr, outcome: &mut Outcome| {
+                outcome.initialize(names);
+                search.pattern_matching_relative_path(path, Case::Sensitive, None, outcome);
+            };
+            let path = as_path(candidate.path);
+            return self.rewriting.convert_to_git(source, path, &mut attributes, &mut indexed);
+        }
         let platform = self
             .stack
-            .at_path(BStr::new(candidate.path), Some(Mode::FILE), &self.repository.objects)
+            .at_path(path, Some(Mode::FILE), &self.repository.objects)
             .map_err(gix::Error::from_error)?;
-        self.pipeline.convert_to_git(
-            source,
-            as_path(candidate.path),
-            &mut |_, outcome| {
-                platform.matching_attributes(outcome);
-            },
-            &mut |buffer| {
-                let found = candidate
-                    .indexed
-                    .is_some_and(|id| objects.blob(&id, buffer));
-                Ok(found.then_some(()))
-            },
-        )
+        let mut attributes = |_: &BStr, outcome: &mut Outcome| {
+            platform.matching_attributes(outcome);
+        };
+        let path = as_path(candidate.path);
+        self.pipeline.convert_to_git(source, path, &mut attributes, &mut indexed)
     }
+
+    /// The file's attributes with another encoding in place of one whose byte order only a mark
+    /// at the beginning tells: the filters go by the name alone.
+    fn marked_encoding(
+        &mut self,
+        candidate: &Candidate<'_>,
+        head: &[u8],
+    ) -> gix::Result<Option<Search>> {
+        self.look_up(candidate.path)?;
+        let (mut line, mut marked) = (b"*".to_vec(), false);
+        for found in self.outcome.iter_selected() {
+            let assignment = match found.assignment.state.as_bstr() {
+                Some(name)
+                    if found.assignment.name.as_str() == "working-tree-encoding"
+                        && is_marked(name) =>
+                {
+                    marked = true;
+                    let order = if head.starts_with(b"\xfe\xff") { "BE" } else { "LE" };
+                    format!("working-tree-encoding=UTF-16{order}")
+                }
+                _ => found.assignment.to_string(),
+            };
+            line.extend_from_slice(format!(" {assignment}").as_bytes());
+        }
+        if !marked {
+            return Ok(None);
+        }
+        let mut search = Search::default();
+        search
+            .add_patterns_buffer(&line, PathBuf::new(), None, &mut self.names, false)
+            .map_err(gix::Error::from_error)?;
+        Ok(Some(search))
+    }
+}
+
+/// Whether a mark tells the byte order of this encoding (`reencode_string_len` in git's utf8.c
+/// reads `UTF-16LE-BOM` as `UTF-16`).
+fn is_marked(encoding: &[u8]) -> bool {
+    let name = encoding.to_ascii_uppercase();
+    let width = name.strip_prefix(b"UTF-").or(name.strip_prefix(b"UTF"));
+    matches!(width, Some(b"16" | b"16LE-BOM"))
 }
 
 fn put_converted<R>(converted: ToGitOutcome<'_, R>, objects: &Objects) -> gix::Result<ObjectId>
@@ -233,9 +296,7 @@ where
         ToGitOutcome::Buffer(content) => objects.put(Kind::Blob, content),
         mut stream => {
             let mut content = Vec::new();
-            stream
-                .read_to_end(&mut content)
-                .map_err(gix::Error::from_error)?;
+            stream.read_to_end(&mut content).map_err(gix::Error::from_error)?;
             objects.put(Kind::Blob, &content)
         }
     }
@@ -249,7 +310,9 @@ fn pattern_files(index: &State, sparse: Option<&Sparse>) -> State {
         let path = entry.path(index);
         let is_pattern_file = path.ends_with(b".gitattributes") || path.ends_with(b".gitignore");
         let stays = || {
-            tracked::assumed(entry) || tracked::skipped(entry) || sparse.is_some_and(|sparse| sparse.is_out(at))
+            tracked::assumed(entry)
+                || tracked::skipped(entry)
+                || sparse.is_some_and(|sparse| sparse.is_out(at))
         };
         if is_pattern_file && stays() {
             found.dangerously_push_entry(entry.stat, entry.id, entry.flags, entry.mode, path);
@@ -262,9 +325,8 @@ impl Drop for Converter<'_> {
     fn drop(&mut self) {
         use gix::filter::plumbing::driver::shutdown::Mode;
         // How a filter program ends tells nothing about what it gave before.
-        let _ = self
-            .pipeline
-            .driver_state_mut()
-            .shutdown(Mode::WaitForProcesses);
+        for pipeline in [&mut self.pipeline, &mut self.rewriting] {
+            let _ = pipeline.driver_state_mut().shutdown(Mode::WaitForProcesses);
+        }
     }
 }

@@ -52,15 +52,9 @@ pub(super) enum Kind {
 
 impl Kind {
     pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        [
-            Self::File,
-            Self::Link,
-            Self::Directory,
-            Self::Other,
-            Self::Unknown,
-        ]
-        .into_iter()
-        .find(|kind| *kind as u8 == byte)
+        [Self::File, Self::Link, Self::Directory, Self::Other, Self::Unknown]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
     }
 
     fn from_type(kind: FileType) -> Self {
@@ -99,14 +93,8 @@ impl FileStat {
     fn new(stat: &Stat) -> Self {
         Self {
             size: stat.st_size as u64,
-            mtime: Moment {
-                seconds: stat.st_mtime as i64,
-                nanos: stat.st_mtime_nsec as u32,
-            },
-            ctime: Moment {
-                seconds: stat.st_ctime as i64,
-                nanos: stat.st_ctime_nsec as u32,
-            },
+            mtime: Moment { seconds: stat.st_mtime as i64, nanos: stat.st_mtime_nsec as u32 },
+            ctime: Moment { seconds: stat.st_ctime as i64, nanos: stat.st_ctime_nsec as u32 },
             ino: stat.st_ino as u64,
             mode: stat.st_mode as u32,
             uid: stat.st_uid,
@@ -149,25 +137,17 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = Name<'_>> {
-        self.places.iter().map(|place| self.at(place))
+        self.places.iter().map(|place| self.at(*place))
     }
 
-    fn at(&self, (start, len, kind): &(u32, u16, Kind)) -> Name<'_> {
-        let start = *start as usize;
-        Name {
-            name: self
-                .bytes
-                .get(start..start + usize::from(*len))
-                .unwrap_or_default(),
-            kind: *kind,
-        }
+    fn at(&self, (start, len, kind): (u32, u16, Kind)) -> Name<'_> {
+        let start = start as usize;
+        Name { name: self.bytes.get(start..start + usize::from(len)).unwrap_or_default(), kind }
     }
 
     /// The place of a name.
     pub(super) fn find(&self, name: &[u8]) -> Option<usize> {
-        self.places
-            .binary_search_by(|place| self.at(place).name.cmp(name))
-            .ok()
+        self.places.binary_search_by(|place| self.at(*place).name.cmp(name)).ok()
     }
 
     /// Adds a name; the caller keeps them in order.
@@ -180,7 +160,7 @@ impl Names {
 
     fn sort(&mut self) {
         let mut places = std::mem::take(&mut self.places);
-        places.sort_unstable_by(|a, b| self.at(a).name.cmp(self.at(b).name));
+        places.sort_unstable_by(|a, b| self.at(*a).name.cmp(self.at(*b).name));
         self.places = places;
     }
 }
@@ -212,7 +192,8 @@ impl Directory {
 
     /// `lstat` of a name in it.
     pub(super) fn stat(&self, name: &[u8]) -> Result<FileStat, Errno> {
-        rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileStat::new(&stat))
+        rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)
+            .map(|stat| FileStat::new(&stat))
     }
 
     /// Its names, without `.` and `..`.
@@ -240,11 +221,7 @@ impl Directory {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&self.0, name, flags, Mode::empty())?;
         let stat = FileStat::new(&rustix::fs::fstat(&file)?);
-        if stat.kind() == Kind::File {
-            Ok((file.into(), stat))
-        } else {
-            Err(Errno::INVAL)
-        }
+        if stat.kind() == Kind::File { Ok((file.into(), stat)) } else { Err(Errno::INVAL) }
     }
 }
 

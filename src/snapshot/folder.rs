@@ -4,56 +4,21 @@
 //! `add_to_index` (builtin/add.c, diff-lib.c, dir.c, read-cache.c), as far as they decide a tree.
 
 use super::SnapshotError;
-use super::cache::{Cache, FileRecord, Folder};
+use super::cache::{FileRecord, Folder};
 use super::convert::{Candidate, Converter};
 use super::disk::{Directory, FileStat, Kind, Moment, Name, as_path};
+use super::job::{Job, Presence};
 use super::objects::Objects;
-use super::repository::Settings;
-use super::sparse::Sparse;
+use super::scene::Scene;
 use super::tracked::{self, Known};
 use super::tree::Rows;
-use gix::index::entry::{Mode, Stat, stat::Time};
-use gix::index::{Entry, State};
-use gix::objs::tree::{EntryKind, EntryMode};
+use gix::index::Entry;
+use gix::index::entry::Mode;
+use gix::objs::tree::EntryKind;
 use gix::{ObjectId, Repository};
 use rustix::io::Errno;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-
-/// What all threads of a walk look at.
-pub(super) struct Scene<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) index: &'a State,
-    pub(super) sparse: Option<&'a Sparse>,
-    pub(super) cache: &'a Cache,
-    /// Lower-cased paths of the index, where case is ignored.
-    pub(super) aliases: Option<HashSet<Vec<u8>>>,
-    pub(super) top: Directory,
-    pub(super) cancel: &'a AtomicBool,
-}
-
-/// What is known of a directory that is to be visited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Presence {
-    /// It was there a moment ago.
-    Present,
-    /// It is gone: only entries that git does not look at stay.
-    Gone,
-    /// It cannot be read: every entry stays.
-    Unreadable,
-}
-
-/// A directory to visit.
-#[derive(Debug)]
-pub(super) struct Job {
-    /// Relative to the top; empty for the top.
-    pub(super) path: Vec<u8>,
-    /// The entries of the index below it.
-    pub(super) entries: Range<usize>,
-    pub(super) presence: Presence,
-}
 
 /// What a thread found besides rows.
 #[derive(Debug, Default)]
@@ -92,29 +57,17 @@ struct Visit<'a> {
 
 impl Visit<'_> {
     fn path(&self, name: &[u8]) -> Vec<u8> {
-        join(&self.job.path, name)
+        self.job.path_of(name)
     }
-}
-
-fn join(path: &[u8], name: &[u8]) -> Vec<u8> {
-    let mut joined = Vec::with_capacity(path.len() + 1 + name.len());
-    if !path.is_empty() {
-        joined.extend_from_slice(path);
-        joined.push(b'/');
-    }
-    joined.extend_from_slice(name);
-    joined
 }
 
 impl<'a> Visitor<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>, repository: &'a Repository, objects: &'a Objects) -> Self {
-        Self {
-            scene,
-            repository,
-            objects,
-            converter: None,
-            findings: Findings::default(),
-        }
+    pub(super) fn new(
+        scene: &'a Scene<'a>,
+        repository: &'a Repository,
+        objects: &'a Objects,
+    ) -> Self {
+        Self { scene, repository, objects, converter: None, findings: Findings::default() }
     }
 
     /// The rows of a directory without its directories, which are left as jobs.
@@ -132,7 +85,7 @@ impl<'a> Visitor<'a> {
                 for child in &known {
                     self.keep_stages(child, &mut rows);
                     if !child.below.is_empty() {
-                        below.push(child_job(job, child, Presence::Unreadable));
+                        below.push(job.child(child, Presence::Unreadable));
                     }
                 }
             }
@@ -199,11 +152,7 @@ impl<'a> Visitor<'a> {
         for child in known {
             self.missing(job, &child, &mut visit.rows, &mut visit.below);
         }
-        let folder = Folder {
-            stat: stat.settled(now).then_some(*stat),
-            names,
-            files: visit.files,
-        };
+        let folder = Folder { stat: stat.settled(now).then_some(*stat), names, files: visit.files };
         let mut record = Vec::new();
         folder.encode(&job.path, &mut record);
         self.findings.fresh |= self.scene.cache.raw(&job.path) != Some(record.as_slice());
@@ -222,19 +171,18 @@ impl<'a> Visitor<'a> {
         let Some(child) = child else {
             return self.untracked(visit, place, name, 0..0);
         };
-        let Some(entry) = tracked::preferred(self.stages(child)) else {
+        let Some(entry) = tracked::preferred(self.scene.stages(child)) else {
             if name.kind == Kind::Directory {
-                visit
-                    .below
-                    .push(child_job(visit.job, child, Presence::Present));
+                visit.below.push(visit.job.child(child, Presence::Present));
                 return Ok(());
             }
             self.missing(visit.job, child, &mut visit.rows, &mut visit.below);
             return self.untracked(visit, place, name, 0..0);
         };
-        if self.stays_though_present(child, entry) {
+        if self.scene.stays_though_present(child, entry) {
             self.keep_stages(child, &mut visit.rows);
-            let may_give_way = name.kind == Kind::Directory && !entry.mode.is_dir_for_pattern_matching();
+            let may_give_way =
+                name.kind == Kind::Directory && !entry.mode.is_dir_for_pattern_matching();
             if may_give_way {
                 self.untracked(visit, place, name, child.below.clone())?;
             }
@@ -267,9 +215,10 @@ impl<'a> Visitor<'a> {
         match stat.kind() {
             Kind::File | Kind::Link => {
                 self.missing_below(visit.job, child, &mut visit.below);
-                let merged = tracked::merged(self.stages(child)) && !tracked::announced(entry);
+                let merged =
+                    tracked::merged(self.scene.stages(child)) && !tracked::announced(entry);
                 match entry.mode.to_tree_entry_mode() {
-                    Some(mode) if merged && self.is_unchanged(entry, stat) => {
+                    Some(mode) if merged && self.scene.is_unchanged(entry, stat) => {
                         visit.rows.push(name, mode, entry.id);
                     }
                     _ if self.add(visit, place, name, stat, Some(entry))? => {}
@@ -279,14 +228,16 @@ impl<'a> Visitor<'a> {
             }
             Kind::Directory if entry.mode.is_submodule() => {
                 let path = visit.path(name);
-                match self.scene.settings.nested_head(&self.absolute(&path)) {
+                match self.scene.settings.nested_head(&self.scene.absolute(&path)) {
                     Some(head) => visit.rows.push(name, EntryKind::Commit.into(), head),
                     None => self.keep_stages(child, &mut visit.rows),
                 }
                 self.findings.nested.push(as_path(&path).into());
                 Ok(())
             }
-            kind @ Kind::Directory => self.untracked(visit, place, Name { name, kind }, child.below.clone()),
+            kind @ Kind::Directory => {
+                self.untracked(visit, place, Name { name, kind }, child.below.clone())
+            }
             Kind::Other | Kind::Unknown => {
                 self.skip(&visit.path(name), &"neither a file, nor a link, nor a directory");
                 self.keep_stages(child, &mut visit.rows);
@@ -314,7 +265,7 @@ impl<'a> Visitor<'a> {
             return Ok(());
         }
         let directory = kind == Kind::Directory;
-        if !(directory && !below.is_empty()) && self.is_left_out(&path, directory)? {
+        if (!directory || below.is_empty()) && self.is_left_out(&path, directory)? {
             return Ok(());
         }
         if directory {
@@ -322,17 +273,13 @@ impl<'a> Visitor<'a> {
                 self.skip(&path, &"git refuses this name");
                 return Ok(());
             }
-            if below.is_empty() && self.scene.settings.is_nested(&self.absolute(&path)) {
+            if below.is_empty() && self.scene.settings.is_nested(&self.scene.absolute(&path)) {
                 return self.nested(visit, name.name, &path);
             }
-            visit.below.push(Job {
-                path,
-                entries: below,
-                presence: Presence::Present,
-            });
+            visit.below.push(Job { path, entries: below, presence: Presence::Present });
             return Ok(());
         }
-        if self.is_out_of_checkout(&path, Mode::FILE)? {
+        if self.scene.is_out_of_checkout(&path, Mode::FILE)? {
             return Ok(());
         }
         match stat.map_or_else(|| visit.directory.stat(name.name), Ok) {
@@ -346,12 +293,17 @@ impl<'a> Visitor<'a> {
     }
 
     /// An untracked repository within the work tree: a row that names its commit.
-    fn nested(&mut self, visit: &mut Visit<'_>, name: &[u8], path: &[u8]) -> Result<(), SnapshotError> {
+    fn nested(
+        &mut self,
+        visit: &mut Visit<'_>,
+        name: &[u8],
+        path: &[u8],
+    ) -> Result<(), SnapshotError> {
         self.findings.nested.push(as_path(path).into());
-        if self.is_out_of_checkout(path, Mode::COMMIT)? {
+        if self.scene.is_out_of_checkout(path, Mode::COMMIT)? {
             return Ok(());
         }
-        match self.scene.settings.nested_head(&self.absolute(path)) {
+        match self.scene.settings.nested_head(&self.scene.absolute(path)) {
             Some(head) => visit.rows.push(name, EntryKind::Commit.into(), head),
             None => self.skip(path, &"a repository without a commit of this hash"),
         }
@@ -383,7 +335,7 @@ impl<'a> Visitor<'a> {
                 if record.stat.settled(visit.now) {
                     visit.files.push((place, record));
                 }
-                let mode = self.mode(stat, entry.map(|entry| entry.mode));
+                let mode = self.scene.mode(stat, entry.map(|entry| entry.mode));
                 visit.rows.push(name, mode, record.id);
                 Ok(true)
             }
@@ -395,10 +347,7 @@ impl<'a> Visitor<'a> {
     }
 
     fn link(&self, visit: &Visit<'_>, name: &[u8], stat: &FileStat) -> gix::Result<FileRecord> {
-        let target = visit
-            .directory
-            .link_target(name)
-            .map_err(gix::Error::from_error)?;
+        let target = visit.directory.link_target(name).map_err(gix::Error::from_error)?;
         Ok(FileRecord {
             stat: *stat,
             digest: 0,
@@ -417,12 +366,7 @@ impl<'a> Visitor<'a> {
         indexed: Option<ObjectId>,
     ) -> Result<gix::Result<FileRecord>, SnapshotError> {
         let (objects, cancel) = (self.objects, self.scene.cancel);
-        let candidate = Candidate {
-            directory: &visit.directory,
-            name,
-            path,
-            indexed,
-        };
+        let candidate = Candidate { directory: &visit.directory, name, path, indexed };
         let converter = self.converter()?;
         let digest = match converter.digest(&candidate) {
             Ok(digest) => digest,
@@ -437,13 +381,8 @@ impl<'a> Visitor<'a> {
         let read = converter.blob(&candidate, objects, cancel);
         Ok(read.map(|(id, unchanged)| FileRecord {
             // One that changed while it was read is never settled, and so never kept.
-            stat: unchanged.unwrap_or(FileStat {
-                mtime: Moment {
-                    seconds: i64::MAX,
-                    nanos: 0,
-                },
-                ..*stat
-            }),
+            stat: unchanged
+                .unwrap_or(FileStat { mtime: Moment { seconds: i64::MAX, nanos: 0 }, ..*stat }),
             digest,
             id,
         }))
@@ -451,91 +390,25 @@ impl<'a> Visitor<'a> {
 
     /// An entry whose file is not there.
     fn missing(&self, job: &Job, child: &Known<'_>, rows: &mut Rows, below: &mut Vec<Job>) {
-        if self.stays_though_missing(child.stages.clone()) {
+        if self.scene.stays_though_missing(child.stages.clone()) {
             self.keep_stages(child, rows);
         }
         self.missing_below(job, child, below);
     }
 
     fn missing_below(&self, job: &Job, child: &Known<'_>, below: &mut Vec<Job>) {
-        if child
-            .below
-            .clone()
-            .any(|at| self.stays_though_missing(at..at + 1))
-        {
-            below.push(child_job(job, child, Presence::Gone));
+        if child.below.clone().any(|at| self.scene.stays_though_missing(at..at + 1)) {
+            below.push(job.child(child, Presence::Gone));
         }
     }
 
-    fn stays_though_missing(&self, stages: Range<usize>) -> bool {
-        let first = stages.start;
-        let entries = self.scene.index.entries().get(stages);
-        entries.unwrap_or_default().first().is_some_and(|entry| {
-            entry.mode.is_sparse()
-                || tracked::assumed(entry)
-                || tracked::skipped(entry)
-                || self.scene.sparse.is_some_and(|sparse| sparse.is_out(first))
-        })
-    }
-
-    fn stays_though_present(&self, child: &Known<'_>, entry: &Entry) -> bool {
-        let unmarks = self.scene.sparse.is_some_and(Sparse::unmarks_present);
-        entry.mode.is_sparse()
-            || tracked::assumed(entry)
-            || (tracked::skipped(entry) && !unmarks)
-            || self
-                .scene
-                .sparse
-                .is_some_and(|sparse| sparse.is_out(child.stages.start))
-    }
-
     fn keep_stages(&self, child: &Known<'_>, rows: &mut Rows) {
-        if let Some(entry) = tracked::preferred(self.stages(child))
+        if let Some(entry) = tracked::preferred(self.scene.stages(child))
             && !tracked::announced(entry)
             && let Some(mode) = entry.mode.to_tree_entry_mode()
         {
             rows.keep(child.name, mode, entry.id);
         }
-    }
-
-    fn stages(&self, child: &Known<'_>) -> &'a [Entry] {
-        self.scene
-            .index
-            .entries()
-            .get(child.stages.clone())
-            .unwrap_or_default()
-    }
-
-    /// Whether the disk shows the file as the index has it, so that git would not read it.
-    fn is_unchanged(&self, entry: &Entry, stat: &FileStat) -> bool {
-        let settings = self.scene.settings;
-        let link = entry.mode == Mode::SYMLINK;
-        let same_type = match stat.kind() {
-            Kind::Link => link,
-            Kind::File if link => !settings.symlinks,
-            Kind::File if settings.file_mode => (entry.mode == Mode::FILE_EXECUTABLE) == stat.executable(),
-            kind => kind == Kind::File && !entry.mode.is_submodule(),
-        };
-        let smudged = entry.stat.size == 0 && !entry.id.is_empty_blob();
-        same_type
-            && !smudged
-            && entry.stat.matches(&as_index_stat(stat), settings.stat)
-            && !entry
-                .stat
-                .is_racy(self.scene.index.timestamp(), settings.stat)
-    }
-
-    /// The mode of a row (`ce_mode_from_stat` in git's read-cache.h).
-    fn mode(&self, stat: &FileStat, indexed: Option<Mode>) -> EntryMode {
-        let settings = self.scene.settings;
-        let kind = match (stat.kind(), indexed) {
-            (Kind::Link, _) => EntryKind::Link,
-            (_, Some(Mode::SYMLINK)) if !settings.symlinks => EntryKind::Link,
-            (_, Some(Mode::FILE_EXECUTABLE)) if !settings.file_mode => EntryKind::BlobExecutable,
-            _ if settings.file_mode && stat.executable() => EntryKind::BlobExecutable,
-            _ => EntryKind::Blob,
-        };
-        kind.into()
     }
 
     /// Whether git would not list an untracked path: it is ignored, or another spelling is tracked.
@@ -557,13 +430,6 @@ impl<'a> Visitor<'a> {
         }
     }
 
-    fn is_out_of_checkout(&self, path: &[u8], mode: Mode) -> Result<bool, SnapshotError> {
-        match self.scene.sparse {
-            Some(sparse) => sparse.leaves_out(path, mode, self.scene.settings.hash.null()),
-            None => Ok(false),
-        }
-    }
-
     fn converter(&mut self) -> Result<&mut Converter<'a>, SnapshotError> {
         let made = match self.converter.take() {
             Some(made) => made,
@@ -573,38 +439,7 @@ impl<'a> Visitor<'a> {
         Ok(self.converter.insert(made))
     }
 
-    fn absolute(&self, path: &[u8]) -> PathBuf {
-        self.scene.settings.root.join(as_path(path))
-    }
-
     fn skip(&mut self, path: &[u8], cause: &dyn std::fmt::Display) {
-        self.findings
-            .skipped
-            .push((as_path(path).into(), cause.to_string()));
-    }
-}
-
-fn child_job(job: &Job, child: &Known<'_>, presence: Presence) -> Job {
-    Job {
-        path: join(&job.path, child.name),
-        entries: child.below.clone(),
-        presence,
-    }
-}
-
-#[allow(clippy::cast_sign_loss, reason = "the index keeps the low 32 bits, as git does")]
-fn as_index_stat(stat: &FileStat) -> Stat {
-    let time = |moment: Moment| Time {
-        secs: moment.seconds as u32,
-        nsecs: moment.nanos,
-    };
-    Stat {
-        mtime: time(stat.mtime),
-        ctime: time(stat.ctime),
-        dev: 0,
-        ino: stat.ino as u32,
-        uid: stat.uid,
-        gid: stat.gid,
-        size: stat.size as u32,
+        self.findings.skipped.push((as_path(path).into(), cause.to_string()));
     }
 }

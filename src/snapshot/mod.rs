@@ -1,4 +1,4 @@
-//! The work tree → a git tree, exactly the one that git would write, with nothing written into the repository.
+//! Tree ↔ tree (`compare`), and the work tree → a git tree: exactly the one that git would write, with nothing written into the repository.
 //!
 //! [`Snapshotter::take`] gives the tree that `git add --all --ignore-errors` on a copy of the index
 //! and `git write-tree` would give. It starts from the index as git does: an entry whose file looks
@@ -10,9 +10,11 @@ pub mod compare;
 mod convert;
 mod disk;
 mod folder;
+mod job;
 mod objects;
 mod renames;
 mod repository;
+mod scene;
 mod snapshotter;
 mod sparse;
 mod tracked;

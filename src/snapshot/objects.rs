@@ -23,7 +23,8 @@ impl Objects {
     /// into `directory`.
     pub(super) fn new(repository: &Repository, directory: &Path) -> Result<Self, SnapshotError> {
         let hash = repository.object_hash();
-        let ours = gix::odb::at(directory, hash).map_err(|cause| SnapshotError::write(directory, cause))?;
+        let ours = gix::odb::at(directory, hash)
+            .map_err(|cause| SnapshotError::write(directory, cause))?;
         Ok(Self {
             theirs: repository.objects.clone(),
             ours,
@@ -40,7 +41,9 @@ impl Objects {
     /// Whether the object is there, as far as was known when this was made: packs that came later
     /// are not looked for, as every new object would pay for that.
     pub(super) fn contains(&self, id: &oid) -> bool {
-        self.theirs.exists_without_refresh(id) || self.new.contains(id) || self.ours.exists_without_refresh(id)
+        self.theirs.exists_without_refresh(id)
+            || self.new.contains(id)
+            || self.ours.exists_without_refresh(id)
     }
 
     /// The content of a blob that the repository has.
@@ -62,17 +65,26 @@ impl Objects {
     ///
     /// The file is read twice if it is new; one that changes meanwhile gives an error or the id of
     /// what was read the second time, never an object that is not what its id says.
-    pub(super) fn put_file(&self, file: &mut File, stat: &FileStat, cancel: &AtomicBool) -> gix::Result<ObjectId> {
+    pub(super) fn put_file(
+        &self,
+        file: &mut File,
+        stat: &FileStat,
+        cancel: &AtomicBool,
+    ) -> gix::Result<ObjectId> {
         let mut nothing = gix::progress::Discard;
-        let id = gix::objs::compute_stream_hash(self.hash, Kind::Blob, file, stat.size, &mut nothing, cancel)?;
+        let id = gix::objs::compute_stream_hash(
+            self.hash,
+            Kind::Blob,
+            file,
+            stat.size,
+            &mut nothing,
+            cancel,
+        )?;
         if self.contains(&id) {
             return Ok(id);
         }
         file.rewind().map_err(gix::Error::from_error)?;
-        let mut exact = Exact {
-            file,
-            left: stat.size,
-        };
+        let mut exact = Exact { file, left: stat.size };
         self.new.write_stream(Kind::Blob, stat.size, &mut exact)
     }
 }
@@ -88,9 +100,7 @@ impl Read for Exact<'_> {
         if self.left == 0 {
             return Ok(0);
         }
-        let most = usize::try_from(self.left)
-            .unwrap_or(usize::MAX)
-            .min(buffer.len());
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
         let count = self.file.read(buffer.get_mut(..most).unwrap_or_default())?;
         if count == 0 && most > 0 {
             return Err(io::Error::new(

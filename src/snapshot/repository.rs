@@ -3,8 +3,8 @@
 use super::SnapshotError;
 use gix::discover::upwards;
 use gix::index::entry::stat::Options as StatOptions;
-use gix::validate::path::component::{Mode as NameMode, Options as NameOptions};
 use gix::validate::path::component;
+use gix::validate::path::component::{Mode as NameMode, Options as NameOptions};
 use gix::{ObjectId, Repository, ThreadSafeRepository};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 /// None where there is none, or none with a work tree.
 ///
 /// A repository of another owner is opened with less trust: its filter programs do not run.
-pub(super) fn open(cwd: &Path, git_dir: Option<&Path>) -> Result<Option<ThreadSafeRepository>, SnapshotError> {
+pub(super) fn open(
+    cwd: &Path,
+    git_dir: Option<&Path>,
+) -> Result<Option<ThreadSafeRepository>, SnapshotError> {
     let opened = match git_dir {
         Some(git_dir) => open_named(cwd, git_dir),
         None => ThreadSafeRepository::discover_opts(
@@ -101,8 +104,7 @@ impl Settings {
     /// Whether git refuses an entry of this name (`verify_path` in its read-cache.c).
     pub(super) fn refuses(&self, name: &[u8], link: bool) -> bool {
         let mode = link.then_some(NameMode::Symlink);
-        name.eq_ignore_ascii_case(b".git")
-            || component(name.into(), mode, self.names).is_err()
+        name.eq_ignore_ascii_case(b".git") || component(name.into(), mode, self.names).is_err()
     }
 
     /// Whether git takes this name for a repository's own and never looks at it.
@@ -137,6 +139,11 @@ fn canonical(path: &Path) -> PathBuf {
 pub(super) fn index(repository: &Repository) -> Result<gix::index::File, SnapshotError> {
     let path = repository.index_path();
     // Git does not verify the checksum either when it reads.
-    gix::index::File::at_or_default(&path, repository.object_hash(), true, gix::index::decode::Options::default())
-        .map_err(|cause| SnapshotError::index(&path, cause))
+    gix::index::File::at_or_default(
+        &path,
+        repository.object_hash(),
+        true,
+        gix::index::decode::Options::default(),
+    )
+    .map_err(|cause| SnapshotError::index(&path, cause))
 }

@@ -2,8 +2,8 @@
 
 use super::cache::{self, Cache};
 use super::disk::Directory;
-use super::folder::Scene;
 use super::repository::{self, Settings};
+use super::scene::Scene;
 use super::sparse::Sparse;
 use super::walk::{Walked, walk};
 use gix::ThreadSafeRepository;
@@ -45,24 +45,15 @@ pub enum SnapshotError {
 
 impl SnapshotError {
     pub(super) fn open(path: &Path, cause: impl std::fmt::Display) -> Self {
-        Self::Open {
-            path: path.to_path_buf(),
-            cause: one_line(cause),
-        }
+        Self::Open { path: path.to_path_buf(), cause: one_line(cause) }
     }
 
     pub(super) fn index(path: &Path, cause: impl std::fmt::Display) -> Self {
-        Self::Index {
-            path: path.to_path_buf(),
-            cause: one_line(cause),
-        }
+        Self::Index { path: path.to_path_buf(), cause: one_line(cause) }
     }
 
     pub(super) fn write(path: &Path, cause: impl std::fmt::Display) -> Self {
-        Self::Write {
-            path: path.to_path_buf(),
-            cause: one_line(cause),
-        }
+        Self::Write { path: path.to_path_buf(), cause: one_line(cause) }
     }
 }
 
@@ -117,9 +108,7 @@ impl Snapshotter {
         let Some(root) = repository.work_dir() else {
             return Ok(None);
         };
-        let root = root
-            .canonicalize()
-            .map_err(|cause| SnapshotError::open(root, cause))?;
+        let root = root.canonicalize().map_err(|cause| SnapshotError::open(root, cause))?;
         std::fs::create_dir_all(objects).map_err(|cause| SnapshotError::write(objects, cause))?;
         Ok(Some(Self {
             repository,
@@ -175,12 +164,10 @@ impl Snapshotter {
         let hash = settings.hash;
         let index = repository::index(&local)?;
         let sparse = Sparse::new(&local, &index)?;
-        let cache = self
-            .cache
-            .as_ref()
-            .map(|file| Cache::load(file, &self.root, hash))
-            .unwrap_or_default();
-        let top = Directory::open(&self.root).map_err(|cause| SnapshotError::open(&self.root, cause))?;
+        let cache =
+            self.cache.as_ref().map(|file| Cache::load(file, &self.root, hash)).unwrap_or_default();
+        let top =
+            Directory::open(&self.root).map_err(|cause| SnapshotError::open(&self.root, cause))?;
         let scene = Scene {
             settings: &settings,
             index: &index,

@@ -23,7 +23,10 @@ pub(super) struct Sparse {
 
 impl Sparse {
     /// None where the checkout is not sparse.
-    pub(super) fn new(repository: &Repository, index: &State) -> Result<Option<Self>, SnapshotError> {
+    pub(super) fn new(
+        repository: &Repository,
+        index: &State,
+    ) -> Result<Option<Self>, SnapshotError> {
         let config = repository.config_snapshot();
         let on = |key: &str| config.boolean(key).unwrap_or_default();
         if !on("core.sparseCheckout") {
@@ -53,8 +56,14 @@ impl Sparse {
     }
 
     fn mark(&self, index: &mut State) -> Result<(), SnapshotError> {
-        gix::worktree::sparse::apply_patterns(index, &self.patterns, &self.source, self.cone, self.case)
-            .map_err(|cause| SnapshotError::open(&self.source, cause))
+        gix::worktree::sparse::apply_patterns(
+            index,
+            &self.patterns,
+            &self.source,
+            self.cone,
+            self.case,
+        )
+        .map_err(|cause| SnapshotError::open(&self.source, cause))
     }
 
     /// Whether the index entry at this place is out of the checkout.
@@ -68,7 +77,12 @@ impl Sparse {
     }
 
     /// Whether an untracked path is out of the checkout.
-    pub(super) fn leaves_out(&self, path: &[u8], mode: Mode, null: ObjectId) -> Result<bool, SnapshotError> {
+    pub(super) fn leaves_out(
+        &self,
+        path: &[u8],
+        mode: Mode,
+        null: ObjectId,
+    ) -> Result<bool, SnapshotError> {
         let mut one = State::new(null.kind());
         one.dangerously_push_entry(Stat::default(), null, Flags::empty(), mode, BStr::new(path));
         self.mark(&mut one)?;

@@ -28,11 +28,7 @@ pub(super) fn children(index: &State, range: Range<usize>, prefix: usize) -> Vec
         let next = match memchr::memchr(b'/', rest) {
             Some(slash) if slash + 1 < rest.len() => {
                 let end = at + run(index, at..range.end, prefix + slash + 1);
-                known.push(Known {
-                    name: &rest[..slash],
-                    stages: at..at,
-                    below: at..end,
-                });
+                known.push(Known { name: &rest[..slash], stages: at..at, below: at..end });
                 end
             }
             // A sparse index ends the name of a whole directory with a slash.
@@ -67,11 +63,7 @@ fn push_stage<'a>(known: &mut Vec<Known<'a>>, name: &'a [u8], at: usize) {
         Some(last) if last.name == name && last.stages.end == at && last.below.is_empty() => {
             last.stages.end = at + 1;
         }
-        _ => known.push(Known {
-            name,
-            stages: at..at + 1,
-            below: at..at,
-        }),
+        _ => known.push(Known { name, stages: at..at + 1, below: at..at }),
     }
 }
 
@@ -79,9 +71,7 @@ fn push_stage<'a>(known: &mut Vec<Known<'a>>, name: &'a [u8], at: usize) {
 fn run(index: &State, range: Range<usize>, len: usize) -> usize {
     let head = path_of(index, range.start).and_then(|path| path.get(..len));
     let entries = index.entries().get(range).unwrap_or_default();
-    entries
-        .partition_point(|entry| entry.path(index).get(..len) == head)
-        .max(1)
+    entries.partition_point(|entry| entry.path(index).get(..len) == head).max(1)
 }
 
 fn path_of(index: &State, at: usize) -> Option<&[u8]> {
@@ -91,10 +81,7 @@ fn path_of(index: &State, at: usize) -> Option<&[u8]> {
 /// The entry that git goes by among the stages of one name: the only one, or of a conflict "ours",
 /// else the base, else "theirs" (`index_name_pos_also_unmerged` in its read-cache.c).
 pub(super) fn preferred(stages: &[Entry]) -> Option<&Entry> {
-    stages
-        .iter()
-        .find(|entry| entry.stage_raw() == 2)
-        .or_else(|| stages.first())
+    stages.iter().find(|entry| entry.stage_raw() == 2).or_else(|| stages.first())
 }
 
 /// Whether these stages are one merged entry.

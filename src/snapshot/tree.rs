@@ -36,13 +36,7 @@ impl Rows {
     fn add(&mut self, name: &[u8], mode: EntryMode, id: ObjectId, kept: bool) {
         if let (Ok(start), Ok(len)) = (u32::try_from(self.names.len()), u32::try_from(name.len())) {
             self.names.extend_from_slice(name);
-            self.rows.push(Row {
-                start,
-                len,
-                mode,
-                id,
-                kept,
-            });
+            self.rows.push(Row { start, len, mode, id, kept });
         }
     }
 
@@ -53,9 +47,7 @@ impl Rows {
 
     fn name(&self, row: &Row) -> &[u8] {
         let start = row.start as usize;
-        self.names
-            .get(start..start + row.len as usize)
-            .unwrap_or_default()
+        self.names.get(start..start + row.len as usize).unwrap_or_default()
     }
 
     /// Writes the tree, if it is new, and gives its id; none where it has no rows, unless it is `root`.
@@ -66,7 +58,9 @@ impl Rows {
         if rows.is_empty() && !root {
             return Ok(None);
         }
-        rows.sort_unstable_by(|a, b| name_order(self.name(a), a.mode.is_tree(), self.name(b), b.mode.is_tree()));
+        rows.sort_unstable_by(|a, b| {
+            name_order(self.name(a), a.mode.is_tree(), self.name(b), b.mode.is_tree())
+        });
         let tree = TreeRef {
             entries: rows
                 .iter()

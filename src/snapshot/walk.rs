@@ -1,11 +1,13 @@
 //! The walk over all directories, on several threads, and the trees from the bottom up.
 
 use super::SnapshotError;
-use super::folder::{Findings, Job, Presence, Scene, Visitor};
+use super::folder::{Findings, Visitor};
+use super::job::{Job, Presence};
 use super::objects::Objects;
+use super::scene::Scene;
 use super::tree::{Rows, tree_mode};
-use gix::ThreadSafeRepository;
 use gix::ObjectId;
+use gix::ThreadSafeRepository;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -53,12 +55,7 @@ pub(super) fn walk(
     threads: usize,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<Walked, SnapshotError> {
-    let walk = Walk {
-        scene,
-        progress,
-        board: Mutex::default(),
-        news: Condvar::new(),
-    };
+    let walk = Walk { scene, progress, board: Mutex::default(), news: Condvar::new() };
     walk.board().tasks.push(Task {
         job: Job {
             path: Vec::new(),
@@ -69,9 +66,8 @@ pub(super) fn walk(
     });
     let mut findings = Findings::default();
     std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads)
-            .map(|_| scope.spawn(|| walk.work(repository, objects)))
-            .collect();
+        let helpers: Vec<_> =
+            (1..threads).map(|_| scope.spawn(|| walk.work(repository, objects))).collect();
         merge(&mut findings, walk.work(repository, objects));
         for helper in helpers {
             match helper.join() {
@@ -80,10 +76,7 @@ pub(super) fn walk(
             }
         }
     });
-    let board = walk
-        .board
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+    let board = walk.board.into_inner().unwrap_or_else(PoisonError::into_inner);
     findings.skipped.sort();
     findings.nested.sort();
     Ok(Walked {
@@ -124,7 +117,7 @@ impl Walk<'_> {
         };
         let mut visitor = Visitor::new(self.scene, &repository, &objects);
         while let Some(task) = self.next() {
-            if let Err(error) = self.visit(&mut visitor, task) {
+            if let Err(error) = self.visit(&mut visitor, &task) {
                 self.end(Err(error));
             }
         }
@@ -141,10 +134,7 @@ impl Walk<'_> {
             if let Some(task) = board.tasks.pop() {
                 return Some(task);
             }
-            board = self
-                .news
-                .wait(board)
-                .unwrap_or_else(PoisonError::into_inner);
+            board = self.news.wait(board).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -153,7 +143,7 @@ impl Walk<'_> {
         self.news.notify_all();
     }
 
-    fn visit(&self, visitor: &mut Visitor<'_>, task: Task) -> Result<(), SnapshotError> {
+    fn visit(&self, visitor: &mut Visitor<'_>, task: &Task) -> Result<(), SnapshotError> {
         if self.scene.cancel.load(Ordering::Relaxed) {
             return Err(SnapshotError::Cancelled);
         }
@@ -179,10 +169,7 @@ impl Walk<'_> {
         } else {
             let parent = board.nodes.len();
             board.nodes.push(Some(node));
-            board.tasks.extend(below.into_iter().map(|job| Task {
-                job,
-                parent: Some(parent),
-            }));
+            board.tasks.extend(below.into_iter().map(|job| Task { job, parent: Some(parent) }));
             drop(board);
             self.news.notify_all();
         }

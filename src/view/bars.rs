@@ -2,7 +2,7 @@
 
 use super::paint::Painter;
 use super::theme::Role;
-use crate::app::{App, COMMANDS, Focus, Live, Overlay, Scope, Shown, Subject};
+use crate::app::{App, COMMANDS, Focus, Live, Overlay, Scope, Subject};
 use crate::session::ChangesSource;
 use crate::text;
 use ratatui::layout::Rect;
@@ -154,10 +154,8 @@ fn live(app: &App) -> String {
     if app.viewer.is_waiting && app.viewer.shown.is_none() {
         parts.push("comparing…".into());
     }
-    if let Some(Shown::Text(comparison)) = &app.viewer.shown {
-        if comparison.coarse {
-            parts.push("coarse".into());
-        }
+    if app.viewer.comparison().is_some_and(|comparison| comparison.coarse) {
+        parts.push("coarse".into());
     }
     if !app.info.warnings.is_empty() {
         let many = app.info.warnings.len();

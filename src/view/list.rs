@@ -34,8 +34,8 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
         if is_chosen {
             painter.fill(line, chosen);
         }
-        let mut row = Line { painter, line, chosen };
-        row.item(app, app.outline.item(row_index(row.line, area, top)));
+        let mut row = Line { painter, area: line, chosen };
+        row.item(app, app.outline.item(row_index(row.area, area, top)));
     }
 }
 
@@ -46,7 +46,7 @@ fn row_index(line: Rect, area: Rect, top: usize) -> usize {
 /// One row of the list while it is drawn.
 struct Line<'p, 'b> {
     painter: &'p mut Painter<'b>,
-    line: Rect,
+    area: Rect,
     chosen: Style,
 }
 
@@ -59,13 +59,13 @@ impl Line<'_, '_> {
 
     fn write(&mut self, x: u16, text: &str, role: Role) -> u16 {
         let style = self.style(role);
-        self.painter.write(x, self.line.y, self.line.right(), text, style)
+        self.painter.write(x, self.area.y, self.area.right(), text, style)
     }
 
     /// Writes parts at the right edge; gives the column where they begin.
     fn right(&mut self, parts: &[(String, Role)]) -> u16 {
         let cells: usize = parts.iter().map(|(part, _)| text::width(part) + 1).sum();
-        let start = self.line.right().saturating_sub(cells as u16).max(self.line.x);
+        let start = self.area.right().saturating_sub(cells as u16).max(self.area.x);
         let mut x = start;
         for (part, role) in parts {
             x = self.write(x, part, *role) + 1;
@@ -81,10 +81,10 @@ impl Line<'_, '_> {
                 }
             }
             Item::Heading(word) => {
-                self.write(self.line.x + 2, word, Role::Heading);
+                self.write(self.area.x + 2, word, Role::Heading);
             }
             Item::Plain(word) => {
-                self.write(self.line.x + 2, word, Role::Dim);
+                self.write(self.area.x + 2, word, Role::Dim);
             }
             Item::Presented(at) => self.presented(app, at),
             Item::File(at) => self.file(app, at),
@@ -96,7 +96,7 @@ impl Line<'_, '_> {
     fn turn(&mut self, turn: &TurnView, is_open: bool) {
         let head = &turn.head.turn;
         let marker = if is_open { "▾ " } else { "▸ " };
-        let mut x = self.write(self.line.x, marker, Role::Dim);
+        let mut x = self.write(self.area.x, marker, Role::Dim);
         if head.turn > 0 {
             x = self.write(x, &format!("{} ", head.turn), Role::Dim);
         }
@@ -135,7 +135,7 @@ impl Line<'_, '_> {
             PresentStatus::Missing => ("◇ ", Role::Bad, Some("missing")),
             PresentStatus::Denied => ("◇ ", Role::Bad, Some("not readable")),
         };
-        let x = self.write(self.line.x + 2, mark, role);
+        let x = self.write(self.area.x + 2, mark, role);
         let mut parts: Vec<_> = word.map(|word| (word.to_owned(), role)).into_iter().collect();
         if let (None, Some(bytes)) = (word, file.bytes) {
             parts.push((crate::app::size(bytes), Role::Dim));
@@ -159,7 +159,7 @@ impl Line<'_, '_> {
             return;
         };
         let (letter, role) = letter(file);
-        let x = self.write(self.line.x + 2, letter, role);
+        let x = self.write(self.area.x + 2, letter, role);
         let mut parts = Vec::new();
         match turn.counts.get(at).copied().flatten() {
             Some(counts) if counts.binary => parts.push(("binary".into(), Role::Dim)),
@@ -194,7 +194,7 @@ impl Line<'_, '_> {
         let Some(changes) = turn.known() else { return };
         let (added, deleted, done) = turn.totals();
         let files = files_word(changes.files.len());
-        let mut x = self.write(self.line.x + 2, &files, Role::Dim);
+        let mut x = self.write(self.area.x + 2, &files, Role::Dim);
         if done {
             x = self.write(x, " · ", Role::Dim);
             x = self.write(x, &format!("+{added}"), Role::Added);
@@ -210,9 +210,9 @@ impl Line<'_, '_> {
             Load::Failed(why) => Some(why.as_str()),
             _ => turn.known().and_then(|changes| changes.notes.get(at)).map(String::as_str),
         };
-        let room = usize::from(self.line.width.saturating_sub(2));
+        let room = usize::from(self.area.width.saturating_sub(2));
         let note = text::fit(&text::clean(note.unwrap_or_default()), room);
-        self.write(self.line.x + 2, &note, Role::Note);
+        self.write(self.area.x + 2, &note, Role::Note);
     }
 }
 

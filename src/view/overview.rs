@@ -23,7 +23,7 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
             }
         }
         Load::Known(None) => {
-            lines.push(("This turn changed nothing that is known.".into(), Role::Dim))
+            lines.push(("This turn changed nothing that is known.".into(), Role::Dim));
         }
         Load::Unasked | Load::Asked => {}
     }

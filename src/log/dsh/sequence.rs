@@ -10,6 +10,9 @@ use std::sync::LazyLock;
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
     next: Option<u64>,
+    /// What stood in the last streamed row between its time and its chunk. It is the same for all
+    /// rows of a step, so that most rows need only be searched behind it.
+    between: Vec<u8>,
 }
 
 /// How each row of a streamed answer begins, when its writer puts the type first.
@@ -25,6 +28,8 @@ const PACKED: &[&[u8]] = &[
 static ROW_START: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"{\"type\":\""));
 
 static GAPS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"dt\":["));
+
+static CHUNK_OPENS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"chunk\":{"));
 
 /// Types that a review needs. All others are passed over.
 const NEEDED: &[&[u8]] = &[
@@ -72,7 +77,7 @@ impl Sequence {
     pub(super) fn skip(&mut self, line: &[u8]) -> bool {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if let Some(rest) = line.strip_prefix(CHUNK) {
-            return opens_only(line, &[b"\"data\":", b"\"chunk\":"]) && self.count(rest, 1);
+            return self.is_chunk(line, rest) && self.count(rest, 1);
         }
         if let Some(rest) = PACKED.iter().find_map(|prefix| line.strip_prefix(*prefix)) {
             let n = members(rest).filter(|_| opens_only(line, &[b"\"data\":"]));
@@ -82,6 +87,23 @@ impl Sequence {
             || is_passed_over(line)
                 && is_alone(line)
                 && number_after_type(line).is_some_and(|rest| self.count(rest, 1))
+    }
+
+    /// Whether a streamed row is alone on its line; `numbers` is the row behind its type.
+    fn is_chunk(&mut self, line: &[u8], numbers: &[u8]) -> bool {
+        let Some(behind) = behind_time(numbers) else { return false };
+        if !self.between.is_empty()
+            && let Some(chunk) = behind.strip_prefix(self.between.as_slice())
+        {
+            return line.ends_with(b"}}}")
+                && !memchr_iter(b'{', chunk).any(|at| opens_object(chunk, at));
+        }
+        let alone = opens_only(line, &[b"\"data\":", b"\"chunk\":"]);
+        if alone && let Some(at) = CHUNK_OPENS.find(behind) {
+            self.between.clear();
+            self.between.extend_from_slice(&behind[..at + CHUNK_OPENS.needle().len()]);
+        }
+        alone
     }
 
     /// Takes a number at the start of `rest` as that of the next `n` rows, if it is the expected one.
@@ -111,6 +133,12 @@ fn number_after_type(line: &[u8]) -> Option<&[u8]> {
     line.get(b"{\"type\":\"".len() + kind.len()..)?.strip_prefix(b"\",\"seq\":")
 }
 
+/// What follows the digits of `SEQ,"time":TIME`.
+fn behind_time(numbers: &[u8]) -> Option<&[u8]> {
+    let rest = numbers.get(memchr(b',', numbers)?..)?.strip_prefix(b",\"time\":")?;
+    rest.get(memchr(b',', rest)?..)
+}
+
 fn digits(text: &[u8]) -> Option<u64> {
     let mut number: u64 = 0;
     for (at, byte) in text.iter().enumerate() {
@@ -135,10 +163,11 @@ fn members(row: &[u8]) -> Option<u64> {
 /// Whether the line is one whole row whose only objects are its own and those behind `keys`, in this
 /// order, so that no other row stands on the line.
 fn opens_only(line: &[u8], keys: &[&[u8]]) -> bool {
+    let closes = if keys.len() == 1 { &b"}}"[..] } else { b"}}}" };
     let mut keys = keys.iter();
     let mut opened = memchr_iter(b'{', line).skip(1).filter(|at| opens_object(line, *at));
     let expected = opened.all(|at| keys.next().is_some_and(|key| line[..at].ends_with(key)));
-    expected && keys.next().is_none() && line.ends_with(b"}}")
+    expected && keys.next().is_none() && line.ends_with(closes)
 }
 
 /// Whether a `{` begins an object with a key. Inside a string it could only stand before an
@@ -164,7 +193,7 @@ mod tests {
 
     #[test]
     fn packed_rows_count_their_members() {
-        let mut sequence = Sequence { next: Some(14) };
+        let mut sequence = Sequence { next: Some(14), ..Sequence::default() };
         assert!(sequence.skip(br#"{"type":"text-chunks","seq0":14,"time0":1,"data":{"turn":1,"step":1,"index":0,"dt":[1,-2,0],"texts":["a","}","c","d"]}}"#));
         assert_eq!(sequence.next(), Some(18));
         assert!(sequence.skip(
@@ -174,13 +203,29 @@ mod tests {
     }
 
     #[test]
-    fn a_row_glued_to_a_chunk_is_not_passed_over() {
-        let chunk = br#"{"type":"assistant/chunk","seq":1,"time":1,"data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"x"}}}"#;
-        assert!(Sequence::default().skip(chunk));
-        let glued = [&chunk[..], br#"{"type":"turn/end","seq":2}"#].concat();
-        assert!(!Sequence::default().skip(&glued));
-        let torn = [&chunk[..60], br#"{"type":"turn/end","seq":2}"#].concat();
-        assert!(!Sequence::default().skip(&torn));
-        assert!(!Sequence::default().skip(&chunk[..90]));
+    fn only_a_whole_chunk_alone_on_its_line_is_passed_over() {
+        let chunk = |seq: u32, text: &str| {
+            format!(
+                r#"{{"type":"assistant/chunk","seq":{seq},"time":1,"data":{{"turn":1,"step":1,"chunk":{{"type":"text-delta","index":0,"text":"{text}"}}}}}}"#
+            )
+        };
+        let (first, second) = (chunk(1, "x"), chunk(2, "fn a() {"));
+        let end = r#"{"type":"turn/end","seq":3,"time":1,"data":{"turn":1,"reason":{"kind":"completed"}}}"#;
+        // With nothing remembered, and with the row before remembered.
+        for before in [None, Some(&first)] {
+            let skips = |line: &str| {
+                let mut sequence = Sequence::default();
+                assert!(before.is_none_or(|before| sequence.skip(before.as_bytes())));
+                sequence.skip(line.as_bytes())
+            };
+            assert!(skips(&second));
+            assert!(skips(&format!("{second}\r")));
+            assert!(!skips(&chunk(9, "x")) || before.is_none(), "not the next number");
+            assert!(!skips(&format!("{second}{end}")));
+            for cut in 1..second.len() {
+                assert!(!skips(&second[..cut]), "cut at {cut}");
+                assert!(!skips(&format!("{}{end}", &second[..cut])), "cut at {cut}");
+            }
+        }
     }
 }

@@ -1,0 +1,302 @@
+//! The turns of a log whose entries form a tree: which branch is live, and what each turn told.
+//!
+//! A turn belongs to the turn that stands before it on its branch, so its number never changes.
+//! Entries belong to the turn of their nearest prompt: results of parallel calls, which hang on
+//! side branches within one turn, are so no branch of their own.
+
+use super::Output;
+use crate::session::TurnState;
+use crate::session::event::{EditOutcome, Header, LogEvent};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The place before the first turn.
+pub(super) const ROOT: usize = 0;
+
+/// The tree of turns, and the events of each, so that another branch can be told.
+#[derive(Debug)]
+pub(super) struct Branches {
+    turns: Vec<Turn>,
+    /// Each entry's turn, and when it was written (the low bits), by its id's hash: a log has
+    /// many entries, and their ids are long.
+    entries: HashMap<u64, (u32, Option<u32>)>,
+    live: usize,
+    header: Header,
+    /// How many events were told again since the reader last caught up.
+    told_again: usize,
+    /// The live branch changed and was not told: that waits until the reader has caught up.
+    stale: bool,
+}
+
+/// How many events may be told again for branches that change on the way through a log. A log that
+/// changes its branch at every row would otherwise cost its length times its length.
+const TOLD_AGAIN: usize = 100_000;
+
+#[derive(Debug, Default)]
+struct Turn {
+    /// The turn before it on its branch.
+    parent: Option<usize>,
+    number: u32,
+    events: Vec<LogEvent>,
+    state: TurnState,
+    last_at: Option<i64>,
+    /// Calls without a result.
+    waiting: usize,
+}
+
+impl Default for Branches {
+    fn default() -> Self {
+        Self {
+            turns: vec![Turn::default()],
+            entries: HashMap::new(),
+            live: ROOT,
+            header: Header::default(),
+            told_again: 0,
+            stale: false,
+        }
+    }
+}
+
+impl Branches {
+    /// The last turn of the live branch.
+    pub(super) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// The turn of an entry that was noted.
+    pub(super) fn turn_of(&self, id: &str) -> Option<usize> {
+        self.entries.get(&key(id)).map(|(turn, _)| *turn as usize)
+    }
+
+    /// Whether this very entry was noted before (a copy of it comes along with a resumed session).
+    pub(super) fn is_copy(&self, id: &str, at: Option<i64>) -> bool {
+        at.is_some() && self.entries.get(&key(id)).is_some_and(|(_, noted)| *noted == low_bits(at))
+    }
+
+    /// Notes which turn an entry belongs to.
+    pub(super) fn note(&mut self, id: &str, at: Option<i64>, turn: usize) {
+        self.entries.insert(key(id), (turn as u32, low_bits(at)));
+        if let Some(turn) = self.turns.get_mut(turn) {
+            turn.last_at = turn.last_at.max(at);
+        }
+    }
+
+    /// What was told of the session as a whole.
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The 1-based number of a turn on its branch.
+    pub(super) fn number(&self, turn: usize) -> u32 {
+        self.turns.get(turn).map_or(0, |turn| turn.number)
+    }
+
+    /// How a turn stands.
+    pub(super) fn state(&self, turn: usize) -> TurnState {
+        self.turns.get(turn).map_or(TurnState::Open, |turn| turn.state)
+    }
+
+    /// What was told of a turn so far.
+    pub(super) fn events(&self, turn: usize) -> &[LogEvent] {
+        self.turns.get(turn).map_or(&[], |turn| &turn.events)
+    }
+
+    /// Tells something of the session as a whole.
+    pub(super) fn tell_header(&mut self, change: impl FnOnce(&mut Header), out: &mut Output) {
+        let before = self.header.clone();
+        change(&mut self.header);
+        if self.header != before && !self.stale {
+            out.events.push(LogEvent::Header(self.header.clone()));
+        }
+    }
+
+    /// Begins a turn behind another one and makes its branch the live one.
+    pub(super) fn start(&mut self, parent: usize, at: Option<i64>, out: &mut Output) -> usize {
+        if parent == self.live {
+            self.close(parent, out);
+        }
+        let number = self.number(parent).saturating_add(1);
+        self.turns.push(Turn { parent: Some(parent), number, ..Turn::default() });
+        let turn = self.turns.len() - 1;
+        self.make_live(turn, out);
+        self.tell(turn, LogEvent::TurnStart { turn: number, at }, out);
+        turn
+    }
+
+    /// Tells an event of a turn; it is heard while the turn is on the live branch.
+    pub(super) fn tell(&mut self, turn: usize, event: LogEvent, out: &mut Output) {
+        let heard = !self.stale && self.is_live(turn);
+        if let Some(turn) = self.turns.get_mut(turn) {
+            match &event {
+                LogEvent::Edit(edit) if edit.outcome == EditOutcome::Pending => turn.waiting += 1,
+                LogEvent::Command(_) => turn.waiting += 1,
+                LogEvent::EditSettled { .. } | LogEvent::CommandSettled { .. } => {
+                    turn.waiting = turn.waiting.saturating_sub(1);
+                }
+                LogEvent::TurnEnd { state, .. } => turn.state = *state,
+                _ => {}
+            }
+            if heard {
+                out.events.push(event.clone());
+            }
+            turn.events.push(event);
+        }
+    }
+
+    /// Ends a turn.
+    pub(super) fn end(&mut self, turn: usize, at: Option<i64>, state: TurnState, out: &mut Output) {
+        if turn != ROOT {
+            let number = self.number(turn);
+            self.tell(turn, LogEvent::TurnEnd { turn: number, at, state }, out);
+        }
+    }
+
+    /// Makes the branch that ends in this turn the live one. A branch that goes on is told
+    /// further; another branch is told anew.
+    pub(super) fn make_live(&mut self, turn: usize, out: &mut Output) {
+        if turn == self.live {
+            return;
+        }
+        let goes_on = self.turns.get(turn).and_then(|turn| turn.parent) == Some(self.live);
+        self.live = turn;
+        if goes_on {
+            return;
+        }
+        self.stale = true;
+        if self.told_again < TOLD_AGAIN {
+            self.tell_again(out);
+        }
+    }
+
+    /// All rows are read that there are: what waited is told.
+    pub(super) fn caught_up(&mut self, out: &mut Output) {
+        if self.stale {
+            self.tell_again(out);
+        }
+        self.told_again = 0;
+    }
+
+    /// Tells the live branch anew.
+    fn tell_again(&mut self, out: &mut Output) {
+        self.stale = false;
+        out.events.push(LogEvent::Reset);
+        out.events.push(LogEvent::Header(self.header.clone()));
+        for turn in self.path(self.live).into_iter().rev() {
+            let events = self.events(turn);
+            out.events.extend(events.iter().cloned());
+            self.told_again += events.len();
+        }
+        self.told_again += 1;
+    }
+
+    /// Whether a turn is on the live branch.
+    pub(super) fn is_live(&self, turn: usize) -> bool {
+        let number = self.number(turn);
+        let mut at = Some(self.live);
+        while let Some(here) = at {
+            if here == turn {
+                return true;
+            }
+            let Some(record) = self.turns.get(here) else { return false };
+            at = record.parent.filter(|_| record.number > number);
+        }
+        false
+    }
+
+    /// A next prompt came: a turn that has not ended was completed, or left with calls that
+    /// never came back.
+    fn close(&mut self, turn: usize, out: &mut Output) {
+        let Some(record) = self.turns.get(turn) else { return };
+        if record.state == TurnState::Open {
+            let state =
+                if record.waiting > 0 { TurnState::Interrupted } else { TurnState::Completed };
+            let at = record.last_at;
+            self.end(turn, at, state, out);
+        }
+    }
+
+    /// A turn and those before it on its branch, last first.
+    fn path(&self, turn: usize) -> Vec<usize> {
+        let parent = |turn: &usize| self.turns.get(*turn).and_then(|turn| turn.parent);
+        std::iter::successors(Some(turn), parent).collect()
+    }
+}
+
+fn key(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn low_bits(at: Option<i64>) -> Option<u32> {
+    at.and_then(|at| u32::try_from(at & i64::from(u32::MAX)).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::transcript::Transcript;
+
+    fn prompt(branches: &mut Branches, parent: usize, text: &str, out: &mut Output) -> usize {
+        let turn = branches.start(parent, None, out);
+        let number = branches.number(turn);
+        branches.tell(turn, LogEvent::Prompt { turn: number, text: text.into() }, out);
+        turn
+    }
+
+    fn prompts(out: &Output) -> Vec<String> {
+        let mut transcript = Transcript::default();
+        out.events.iter().for_each(|event| transcript.apply(event.clone()));
+        transcript.turns.into_iter().map(|turn| turn.prompt).collect()
+    }
+
+    #[test]
+    fn another_branch_is_told_anew_and_the_old_one_can_come_back() {
+        let (mut branches, mut out) = (Branches::default(), Output::default());
+        let a = prompt(&mut branches, ROOT, "a", &mut out);
+        let b = prompt(&mut branches, a, "b", &mut out);
+        let c = prompt(&mut branches, b, "c", &mut out);
+        assert_eq!(prompts(&out), ["a", "b", "c"]);
+        let d = prompt(&mut branches, a, "d", &mut out);
+        assert_eq!(prompts(&out), ["a", "d"]);
+        assert!(branches.is_live(a) && branches.is_live(d) && !branches.is_live(c));
+        branches.tell(b, LogEvent::ToolSettled { turn: 2 }, &mut out);
+        branches.make_live(c, &mut out);
+        assert_eq!(prompts(&out), ["a", "b", "c"]);
+        branches.make_live(a, &mut out);
+        assert_eq!(prompts(&out), ["a"]);
+    }
+
+    #[test]
+    fn branches_that_change_without_end_are_told_when_the_log_is_read() {
+        let (mut branches, mut out) = (Branches::default(), Output::default());
+        let a = prompt(&mut branches, ROOT, "a", &mut out);
+        let b = prompt(&mut branches, ROOT, "b", &mut out);
+        for _ in 0..10_000 {
+            branches.tell(a, LogEvent::ToolSettled { turn: 1 }, &mut out);
+            branches.make_live(a, &mut out);
+            branches.make_live(b, &mut out);
+        }
+        let changes = out.events.len();
+        assert!(changes < 2 * TOLD_AGAIN, "{changes} events");
+        prompt(&mut branches, a, "c", &mut out);
+        assert_eq!(out.events.len(), changes);
+        branches.caught_up(&mut out);
+        assert_eq!(prompts(&out), ["a", "c"]);
+        let told = out.events.len();
+        branches.caught_up(&mut out);
+        prompt(&mut branches, b, "d", &mut out);
+        assert_eq!((out.events.len() > told, prompts(&out)), (true, vec!["b".into(), "d".into()]));
+    }
+
+    #[test]
+    fn only_a_prompt_on_the_same_branch_closes_a_turn() {
+        let (mut branches, mut out) = (Branches::default(), Output::default());
+        let a = prompt(&mut branches, ROOT, "a", &mut out);
+        prompt(&mut branches, ROOT, "again", &mut out);
+        assert_eq!(branches.state(a), TurnState::Open);
+        let live = branches.live();
+        prompt(&mut branches, live, "next", &mut out);
+        assert_eq!(branches.state(live), TurnState::Completed);
+    }
+}
