@@ -4,6 +4,8 @@
 
 /// Logs of Claude Code, Gemini CLI and pi, as their clients wrote them.
 mod agents;
+/// Logs of Codex, opencode and ACP: turns, edits and file lists of every sample.
+mod agents_more;
 /// The floors of the house.
 mod architecture;
 /// Comparisons against the reference pairs and against git itself.

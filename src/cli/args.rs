@@ -65,7 +65,7 @@ pub(super) struct Common {
     /// The working directory, in place of the session's own or the current one
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
-    /// Where recordings are kept [default: $XDG_STATE_HOME/handback]
+    /// Where recordings are kept [default: `$XDG_STATE_HOME/handback`]
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) store: Option<PathBuf>,
     /// Another git object directory to read snapshot trees from; may be repeated
@@ -89,7 +89,7 @@ pub(super) struct Common {
     /// Look only: record nothing
     #[arg(long, global = true)]
     pub(super) no_record: bool,
-    /// The settings file [default: $XDG_CONFIG_HOME/handback/config.toml]
+    /// The settings file [default: `$XDG_CONFIG_HOME/handback/config.toml`]
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
     /// When to use colours [default: auto]

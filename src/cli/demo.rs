@@ -37,7 +37,7 @@ impl Demo {
         self.directory.join("objects")
     }
 
-    pub(super) fn log(&self) -> Result<LogFile, LogError> {
+    pub(super) fn log() -> Result<LogFile, LogError> {
         LogFile::from_stored(Path::new("demo"), Stored::Bytes(LOG.into()), &OpenOptions::default())
     }
 }

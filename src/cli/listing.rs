@@ -159,6 +159,6 @@ pub(super) fn file_diff(
         Shown::Text(comparison) => comparison.to_file_diff(&path, &display, context),
         Shown::Binary(..) => FileDiff::Binary { path, display },
         Shown::Oversized(..) => FileDiff::Oversized { path, display },
-        Shown::Failed(why) => anyhow::bail!("{}", why),
+        Shown::Failed(why) => anyhow::bail!("{why}"),
     })
 }

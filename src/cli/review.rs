@@ -45,7 +45,7 @@ impl Session {
 
     fn demo() -> anyhow::Result<Self> {
         let demo = Demo::unpack()?;
-        let log = demo.log()?;
+        let log = Demo::log()?;
         Ok(Self::Demo(demo, log))
     }
 

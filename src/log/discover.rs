@@ -26,6 +26,9 @@ pub fn resolve(session: &str, places: &Places) -> Result<PathBuf, LogError> {
     if path.exists() {
         return Ok(path);
     }
+    if session.split_once('#').is_some_and(|(file, _)| Path::new(file).exists()) {
+        return Ok(path);
+    }
     let missing = || LogError::NoSuchSession { name: session.to_owned() };
     if session.is_empty() || session.contains('/') {
         return Err(missing());

@@ -26,11 +26,7 @@ pub(super) struct Lines {
 const REMEMBERED: usize = 256;
 
 impl Lines {
-    pub(super) fn new(
-        stored: Stored,
-        forced: Option<&'static dyn LogFormat>,
-        path: &Path,
-    ) -> Self {
+    pub(super) fn new(stored: Stored, forced: Option<&'static dyn LogFormat>, path: &Path) -> Self {
         Self {
             stored,
             decoder: None,

@@ -4,9 +4,11 @@
 //! feeds its reader; [`tail`] does that for a log that grows; [`discover`] finds logs. A format is a
 //! [`LogFormat`] and one line in [`FORMATS`].
 
+mod acp;
 mod ahead;
 mod branches;
 mod claude;
+mod codex;
 pub mod decode;
 pub mod discover;
 pub mod dsh;
@@ -15,14 +17,19 @@ mod gemini;
 mod head;
 pub(crate) mod lazy;
 mod lines;
+mod loose;
 mod newest;
 pub mod open;
+mod opencode;
+mod patch_text;
 mod pi;
+mod present;
 mod row;
 pub mod rows;
 pub mod source;
 pub mod tail;
 pub(crate) mod timestamp;
+mod unified;
 mod watch;
 
 use crate::session::Damage;

@@ -56,6 +56,21 @@ pub struct OpenOptions {
     pub session: Option<String>,
 }
 
+/// A log that holds several sessions is named with one of them: `opencode.db#ses_…`. A file whose
+/// own name has a `#` is just that file.
+fn split_session(path: &Path) -> (PathBuf, Option<String>) {
+    let whole = (path.to_owned(), None);
+    if path.exists() {
+        return whole;
+    }
+    match path.to_str().and_then(|text| text.rsplit_once('#')) {
+        Some((file, session)) if Path::new(file).exists() => {
+            (PathBuf::from(file), Some(session.to_owned()))
+        }
+        _ => whole,
+    }
+}
+
 /// How far a log has been read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -101,9 +116,11 @@ impl LogFile {
     /// shows while it is read.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, LogError> {
         let forced = forced(options.format.as_deref())?;
+        let (path, named) = split_session(path);
+        let path = path.as_path();
         let unreadable = |cause| LogError::Unreadable { path: path.to_owned(), cause };
         if let Some((format, whole)) = whole_format(path, forced).map_err(unreadable)? {
-            let session = options.session.clone();
+            let session = options.session.clone().or(named);
             let body = Body::Whole { format, whole, session, version: None };
             return Ok(Self { path: path.to_owned(), body });
         }

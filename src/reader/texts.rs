@@ -1,12 +1,13 @@
 //! Where replay gets its texts from: the log's own rows, the work tree, the base commit.
 
+use crate::content::disk::canonical;
 use crate::content::{Content, ContentId, GitObjects, Source};
 use crate::log::LogFormat;
 use crate::log::source::Rows;
 use crate::replay::{State, Texts};
 use crate::session::event::{Edit, EditBody, EditSource, KnownText, KnownTextSource};
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The texts of one opened session.
@@ -61,6 +62,10 @@ impl Texts for LogTexts<'_> {
 
     fn on_disk(&self, path: &Path) -> State {
         if self.is_here { self.read(&ContentId::File(path.to_owned())) } else { State::Unknown }
+    }
+
+    fn real_path(&self, path: &Path) -> PathBuf {
+        if self.is_here { canonical(path) } else { path.to_owned() }
     }
 
     fn at_base(&self, path: &Path) -> State {

@@ -95,7 +95,7 @@ pub enum LogEvent {
     Trees {
         /// The turn.
         turn: u32,
-        /// The tree before it, hexadecimal.
+        /// The tree before it (or a commit of it), hexadecimal.
         before: Option<String>,
         /// The tree after it, hexadecimal.
         after: Option<String>,
@@ -145,6 +145,10 @@ pub struct Place {
     /// 1-based line in the decoded log.
     pub line: u64,
 }
+
+/// The tool name of an edit that no tool made: the agent's own snapshots of the work tree show the
+/// change. Whoever asks who changed the file looks at the turn's commands.
+pub const SNAPSHOT_TOOL: &str = "snapshot";
 
 /// One file tool call.
 #[derive(Debug, Clone, PartialEq)]

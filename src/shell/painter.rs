@@ -382,7 +382,7 @@ mod tests {
             let line = top + usize::from(y);
             buffer.set_string(0, y, format!("list {y}"), Style::default());
             let green = Style::default().bg(Color::Rgb(0, 60, 0));
-            let style = if line % 7 == 0 { green } else { Style::default() };
+            let style = if line.is_multiple_of(7) { green } else { Style::default() };
             buffer.set_string(
                 12,
                 y,
@@ -426,7 +426,7 @@ mod tests {
     fn attributes_are_taken_away() {
         fn styled(buffer: &mut Buffer, frame: usize) {
             let on = Style::default().add_modifier(Modifier::REVERSED).bg(Color::Indexed(22));
-            let style = if frame % 2 == 0 { on } else { Style::default() };
+            let style = if frame.is_multiple_of(2) { on } else { Style::default() };
             buffer.set_string(3, 3, "word", style);
             buffer.set_string(8, 3, "word", Style::default());
         }
