@@ -44,6 +44,8 @@ pub(super) struct Hand {
     /// By canonical path.
     pub(super) captures: BTreeMap<PathBuf, Before>,
     pub(super) end: End,
+    /// What an earlier recorder kept of the turn before it ended, where its snapshot is gone.
+    pub(super) earlier: Option<KeptTurn>,
     /// Lines for a person.
     pub(super) notes: Vec<String>,
 }
@@ -93,6 +95,9 @@ impl Hands {
         }
         let start = Instant::now();
         let mut hand = Hand::default();
+        let began = record.started_at.unwrap_or_default();
+        let kept = earlier.and_then(|store| store.turns.get(&record.turn));
+        hand.earlier = kept.filter(|kept| kept.at >= began).cloned();
         let mut warnings = Vec::new();
         match self.workspace.take(cancel) {
             Ok(Some(snapshot)) => hand.baseline = Some(snapshot.tree),

@@ -62,6 +62,8 @@ pub struct RecordOptions {
     pub max_files: usize,
     /// How long the comparison of one file may take.
     pub diff_timeout: Duration,
+    /// Leaves the store alone until a turn runs: a session that is only looked at leaves no trace.
+    pub waits_for_turn: bool,
     /// Ends by itself when the log has told nothing for so long.
     pub until_idle: Option<Duration>,
 }
@@ -77,6 +79,7 @@ impl Default for RecordOptions {
             temp: vec![PathBuf::from("/tmp"), std::env::temp_dir()],
             max_files: 500,
             diff_timeout: Duration::from_millis(100),
+            waits_for_turn: false,
             until_idle: None,
         }
     }

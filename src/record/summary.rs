@@ -9,7 +9,7 @@ use super::workspace::{Ground, Workspace};
 use crate::content::{Content, ContentError, ContentId, FileChange, Pair, Source};
 use crate::diff::{Limit, compare as compare_texts};
 use crate::session::path::{cmp_utf16, escape_name};
-use crate::session::{ChangedFile, ChangesSource, ChangesSummary, TreePair};
+use crate::session::{ChangedFile, ChangesSource, ChangesSummary, FileStatus, TreePair};
 use crate::snapshot::compare::{TreePlace, changes_between};
 use crate::store::kept::{KeptFile, KeptSide, KeptTurn, NotKept, Skipped};
 use crate::store::{Named, StoreError, Writer};
@@ -51,6 +51,9 @@ impl Maker<'_> {
             kept.snapshot = Some(TreePair { before: before.clone(), after: after.clone() });
         }
         self.from_captures(hand, calls, &mut kept)?;
+        if let Some(earlier) = &hand.earlier {
+            self.join(earlier, calls, &mut kept);
+        }
         kept.files.sort_by(|a, b| cmp_utf16(&a.file.display, &b.file.display));
         Ok(kept)
     }
@@ -146,6 +149,25 @@ impl Maker<'_> {
             kept.files.push(file);
         }
         Ok(())
+    }
+
+    /// Adds what an earlier recorder kept of the turn: its sides before are those of the turn.
+    fn join(&self, earlier: &KeptTurn, calls: &Calls, kept: &mut KeptTurn) {
+        for first in &earlier.files {
+            let place = kept.files.iter().position(|file| file.file.path == first.file.path);
+            let Some(at) = place else {
+                kept.files.push(first.clone());
+                continue;
+            };
+            let (old, new) = (first.old.clone(), kept.files.swap_remove(at).new);
+            if old != new {
+                let mut file = first.file.clone();
+                if file.status != FileStatus::Renamed {
+                    file.status = kinds::status(&old, &new);
+                }
+                kept.files.push(self.file(file, old, new, calls));
+            }
+        }
     }
 
     /// Whether the snapshots tell of a file. One that is in neither is ignored, or never was there.

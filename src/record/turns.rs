@@ -115,6 +115,11 @@ impl Turns {
         self.reading
     }
 
+    /// Whether the newest turn runs, as far as the log tells.
+    pub(super) fn is_open(&self) -> bool {
+        self.transcript.turns.last().is_some_and(|record| record.state == TurnState::Open)
+    }
+
     /// Whether a turn is in hand.
     pub(super) fn is_running(&self) -> bool {
         self.stages.values().any(|(_, stage)| matches!(stage, Stage::Running { .. }))

@@ -177,7 +177,8 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             return;
         };
         let is_time = self.asked.is_none_or(|asked| asked.elapsed() >= RETRY);
-        if matches!(self.seat, Seat::Recording(_)) || !is_time {
+        let is_wanted = self.turns.is_open() || !self.options.waits_for_turn;
+        if matches!(self.seat, Seat::Recording(_)) || !is_time || !is_wanted {
             return;
         }
         let session = wanted.info.id.clone();
