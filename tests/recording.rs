@@ -44,7 +44,8 @@ impl Scene {
         scene.git(&["init", "-q", "-b", "main"]);
         scene.write(".gitignore", "ignored/\n");
         scene.write("kept.txt", "one\ntwo\n");
-        scene.write("moved.txt", &(0..20).map(|n| format!("line {n}\n")).collect::<String>());
+        let lines: Vec<String> = (0..20).map(|n| format!("line {n}\n")).collect();
+        scene.write("moved.txt", &lines.concat());
         scene.write("gone.txt", "bye\n");
         scene.write("ignored/secret", "before\n");
         scene.git(&["add", "-A"]);
@@ -544,6 +545,8 @@ fn an_end_that_settles_later_is_told_again() {
 #[test]
 fn the_turn_in_hand_is_finished_when_the_recorder_is_stopped_and_goes_on_with_the_next() {
     let scene = Scene::new();
+    // The baseline is a tree that only the recorder has.
+    scene.write("kept.txt", "of the person\n");
     let mut seat = scene.record();
     scene.start(1);
     let (tree, _) = seat.baseline(1);

@@ -245,8 +245,8 @@ mod tests {
         assert_eq!(calls.origin(&changed, &text("x")), Origin::Mixed);
         let kept = mode(Some("100755"), "100755", FileStatus::Modified);
         assert_eq!(calls.origin(&kept, &text("x")), Origin::Tool);
-        let made = mode(None, "100755", FileStatus::Added);
-        assert_eq!(calls.origin(&made, &text("x")), Origin::Mixed);
+        let added = mode(None, "100755", FileStatus::Added);
+        assert_eq!(calls.origin(&added, &text("x")), Origin::Mixed);
         let moved = ChangedFile { old_path: Some("b".into()), ..file("a") };
         assert_eq!(calls.origin(&moved, &text("x")), Origin::Mixed);
     }

@@ -98,8 +98,14 @@ impl<F: Fn(RecordEvent)> Worker<F> {
         (self.send)(event);
     }
 
-    fn warn(&self, message: impl ToString) {
-        self.tell(RecordEvent::Warning(message.to_string()));
+    fn warn(&self, message: impl Into<String>) {
+        self.tell(RecordEvent::Warning(message.into()));
+    }
+
+    fn warn_all(&self, messages: Vec<String>) {
+        for message in messages {
+            self.warn(message);
+        }
     }
 
     fn take(&mut self, input: Input) {
@@ -109,7 +115,11 @@ impl<F: Fn(RecordEvent)> Worker<F> {
                 self.log = LogRows::new(format, stored);
                 (self.log_path, self.format) = (path, format.name());
             }
-            Input::Events(events) => events.into_iter().for_each(|event| self.turns.apply(event)),
+            Input::Events(events) => {
+                for event in events {
+                    self.turns.apply(event);
+                }
+            }
             Input::CaughtUp => {
                 self.turns.caught_up();
                 self.is_caught_up = true;
@@ -241,7 +251,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             return;
         };
         let taken = hands.baseline(record, self.earlier.take().as_ref(), &self.cancel);
-        taken.warnings.iter().for_each(|warning| self.warn(warning));
+        self.warn_all(taken.warnings);
         // A call that the log has by now may have changed what was seen.
         self.drain();
         let late = taken.resumed.unwrap_or_else(|| self.turns.has_called(turn));
@@ -250,7 +260,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             && taken.resumed.is_none()
             && let Err(error) = hands.keep_baseline(turn, late, ms)
         {
-            self.warn(error);
+            self.warn(error.to_string());
         }
         self.tell(RecordEvent::Baseline { turn, tree, late, ms });
     }
@@ -263,7 +273,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
                 self.tell(RecordEvent::Capture { turn, call_id, path });
             }
             Ok(None) => {}
-            Err(error) => self.warn(error),
+            Err(error) => self.warn(error.to_string()),
         }
     }
 
@@ -275,7 +285,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
         let overtaken = self.turns.is_overtaken(turn);
         match hands.finish(record, look, overtaken, &self.log, &self.cancel) {
             Ok(Some((kept, warnings))) => {
-                warnings.iter().for_each(|warning| self.warn(warning));
+                self.warn_all(warnings);
                 self.tell(told(&kept, self.options.max_files));
             }
             Ok(None) => {}

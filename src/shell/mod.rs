@@ -92,8 +92,7 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
     listen(&send)?;
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let painter = Painter::new(out, settings.erases_in_colour);
-    let done =
-        Loop { app, world, painter, _terminal: terminal, theme: settings.theme }.run(&inbox);
+    let done = Loop { app, world, painter, _terminal: terminal, theme: settings.theme }.run(&inbox);
     // The terminal is the person's again while the turn in hand is finished.
     if let Some(recorder) = recorder {
         recorder.stop();
@@ -171,10 +170,10 @@ impl World {
             Opening::Log { path, options } => {
                 let how = OpenOptions { format: options.format.clone(), session: None };
                 let asks = follow::start(options, objects, Arc::clone(send))?;
-                let (told, recorded) = (asks.clone(), asks.clone());
+                let (told, kept) = (asks.clone(), asks.clone());
                 recorder = settings.record.clone().map(|options| {
                     Recorder::start(options, move |event| {
-                        let _ = recorded.send(Ask::Recorded(event));
+                        let _ = kept.send(Ask::Recorded(event));
                     })
                 });
                 let feed = recorder.as_ref().map(Recorder::feed);
