@@ -600,6 +600,66 @@ fn a_second_recorder_follows_and_takes_over() {
 }
 
 #[test]
+fn paths_are_shown_from_the_working_directory_and_submodules_are_named() {
+    let scene = Scene::new();
+    let inner = scene.path("inner");
+    fs::create_dir(&inner).unwrap();
+    git(&inner, &["init", "-q", "-b", "main"]);
+    git(&inner, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    scene.git(&["submodule", "--quiet", "add", inner.to_str().unwrap(), "module"]);
+    scene.git(&["commit", "-qm", "module"]);
+    fs::create_dir(scene.work.join("sub")).unwrap();
+    let cwd = Some(scene.work.join("sub"));
+    let mut seat = scene.record_with(RecordOptions { cwd: cwd.clone(), ..scene.options() });
+    scene.start(1);
+    seat.baseline(1);
+    scene.tool_bash(1, || {
+        git(&scene.work.join("module"), &["commit", "-q", "--allow-empty", "-m", "two"]);
+        scene.write("kept.txt", "above\n");
+        scene.write("sub/below.txt", "below\n");
+    });
+    scene.end(1);
+    assert!(seat.finished(1));
+    seat.stop();
+    let changes = scene.changes(1).unwrap();
+    let paths: Vec<_> = changes.files.iter().map(|f| f.file.display.as_str()).collect();
+    assert_eq!(paths, ["../kept.txt", "../module", "below.txt"]);
+    assert_eq!(find(&changes, "below.txt").file.path, "below.txt");
+    let module = find(&changes, "../module");
+    assert!(module.note.as_ref().unwrap().starts_with("submodule "), "{module:?}");
+    assert_eq!((module.file.added, module.file.deleted), (1, 1));
+}
+
+#[test]
+fn an_ignored_file_that_was_changed_before_it_could_be_captured_comes_from_the_log() {
+    let scene = Scene::new();
+    let mut seat = scene.record();
+    scene.start(1);
+    seat.baseline(1);
+    // Both rows at once: whoever reads the call finds the file written.
+    scene.write("ignored/secret", "after\n");
+    let before = fs::read(&scene.log).unwrap();
+    let call =
+        json!({"file_path": "ignored/secret", "old_string": "before", "new_string": "after"});
+    scene.call(1, "e", "edit", &call);
+    let diffs = json!({"diffs": [
+        {"path": "ignored/secret", "oldText": "before", "newText": "after"}]});
+    scene.result(1, "e", "The file ignored/secret has been updated successfully.", &diffs);
+    let both = fs::read(&scene.log).unwrap();
+    assert!(both.len() > before.len());
+    scene.end(1);
+    seat.finished(1);
+    seat.stop();
+    let Some(changes) = scene.changes(1) else {
+        panic!("nothing is told of the file");
+    };
+    let secret = find(&changes, "ignored/secret");
+    assert_eq!((secret.file.added, secret.file.status), (0, Modified), "counted when it is shown");
+    let said = changes.notes.join(" ") + secret.note.as_deref().unwrap_or_default();
+    assert!(said.contains("before it could be captured"), "{said}");
+}
+
+#[test]
 fn what_is_excluded_is_listed_and_its_content_is_not_kept() {
     let scene = Scene::new();
     let exclude = Exclude::new(["*.env", "ignored/"]).unwrap();

@@ -80,7 +80,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
     /// Records until it is told to stop.
     pub(super) fn run(mut self) {
         while self.end.is_none() {
-            match self.inbox.recv_timeout(RETRY) {
+            match self.wait() {
                 Ok(input) => self.take(input),
                 Err(RecvTimeoutError::Timeout) => self.tick(),
                 Err(RecvTimeoutError::Disconnected) => self.end = Some(End::Abandon),
@@ -92,6 +92,16 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             self.finish();
         }
         (self.send)(RecordEvent::Ended);
+    }
+
+    /// Waits for something to come; where nothing else is to be looked at, as long as it takes.
+    fn wait(&self) -> Result<Input, RecvTimeoutError> {
+        let looks = matches!(self.seat, Seat::Refused(_) | Seat::Following(_));
+        if looks || self.options.until_idle.is_some() {
+            self.inbox.recv_timeout(RETRY)
+        } else {
+            self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        }
     }
 
     fn tell(&self, event: RecordEvent) {
