@@ -712,6 +712,85 @@ fn recording_goes_on_when_the_store_can_be_written_again() {
     assert_eq!(session.session(&key).unwrap().unwrap().turns.len(), 1);
 }
 
+/// A small file system of its own; unmounted when dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    fn new(path: PathBuf, size: &str) -> Option<Self> {
+        fs::create_dir(&path).unwrap();
+        let size = format!("size={size}");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(&path)
+            .stderr(Stdio::null())
+            .status();
+        if mount.is_ok_and(|status| status.success()) {
+            return Some(Self(path));
+        }
+        eprintln!("skipped: no right to mount a tmpfs");
+        None
+    }
+
+    fn remount(&self, options: &str) {
+        let options = format!("remount,{options}");
+        let mount = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
+        assert!(mount.unwrap().success());
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_and_a_read_only_disk_cost_the_turn_in_hand_and_no_other() {
+    let scene = Scene::new();
+    let Some(mount) = Mount::new(scene.store(), "300k") else { return };
+    let noise = |seed: u64| -> Vec<u8> {
+        let mut state = seed;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[0]
+        };
+        (0..400_000).map(|_| next()).collect()
+    };
+    let is_full = |event: &RecordEvent| matches!(event, RecordEvent::Warning(text) if text.contains("No space left") || text.contains("no storage space"));
+    let mut seat = scene.record();
+    scene.start(1);
+    seat.baseline(1);
+    scene.tool_bash(1, || fs::write(scene.work.join("large"), noise(1)).unwrap());
+    scene.end(1);
+    seat.until(is_full);
+    mount.remount("size=20m");
+    scene.start(2);
+    seat.baseline(2);
+    scene.tool_bash(2, || fs::write(scene.work.join("large"), noise(2)).unwrap());
+    scene.end(2);
+    assert!(seat.finished(2));
+    mount.remount("ro");
+    scene.start(3);
+    seat.until(|event| {
+        matches!(event, RecordEvent::Warning(text) if text.to_lowercase().contains("read-only"))
+    });
+    scene.tool_bash(3, || scene.write("unseen", "x\n"));
+    scene.end(3);
+    mount.remount("rw");
+    scene.start(4);
+    seat.baseline(4);
+    scene.tool_bash(4, || scene.write("seen", "x\n"));
+    scene.end(4);
+    assert!(seat.finished(4));
+    seat.stop();
+    assert_eq!(scene.listed(2).len(), 1);
+    assert!(scene.listed(4).iter().any(|(path, ..)| path == "seen"));
+    assert!(Store::open(&scene.store()).unwrap().verify().unwrap().problems.is_empty());
+}
+
 /// `handback record --json` as a process.
 struct Process {
     child: Child,

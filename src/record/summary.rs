@@ -38,7 +38,7 @@ impl Maker<'_> {
             turn: self.turn,
             cwd: escape_name(self.workspace.rules.cwd.as_os_str()),
             late: hand.late,
-            notes: hand.notes.clone(),
+            notes: [hand.notes.as_slice(), &hand.end.notes].concat(),
             ..KeptTurn::default()
         };
         let pair = hand.baseline.clone().zip(hand.end.tree.clone());

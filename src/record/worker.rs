@@ -294,9 +294,11 @@ impl<F: Fn(RecordEvent)> Worker<F> {
         };
         let overtaken = self.turns.is_overtaken(turn);
         match hands.finish(record, look, overtaken, &self.log, &self.cancel) {
-            Ok(Some((kept, warnings))) => {
-                self.warn_all(warnings);
-                self.tell(told(&kept, self.options.max_files));
+            Ok(Some(finished)) => {
+                self.warn_all(finished.warnings);
+                if !finished.is_blind || !finished.kept.files.is_empty() {
+                    self.tell(told(&finished.kept, self.options.max_files));
+                }
             }
             Ok(None) => {}
             Err(error) => {
