@@ -772,14 +772,16 @@ fn a_full_and_a_read_only_disk_cost_the_turn_in_hand_and_no_other() {
     scene.tool_bash(2, || fs::write(scene.work.join("large"), noise(2)).unwrap());
     scene.end(2);
     assert!(seat.finished(2));
+    seat.stop();
     mount.remount("ro");
+    let mut seat = scene.record();
+    let is_read_only = |event: &RecordEvent| matches!(event, RecordEvent::Warning(text) if text.to_lowercase().contains("read-only"));
+    assert!(seat.seen.iter().any(is_read_only), "{:?}", seat.seen);
     scene.start(3);
-    seat.until(|event| {
-        matches!(event, RecordEvent::Warning(text) if text.to_lowercase().contains("read-only"))
-    });
     scene.tool_bash(3, || scene.write("unseen", "x\n"));
     scene.end(3);
     mount.remount("rw");
+    std::thread::sleep(Duration::from_millis(1200));
     scene.start(4);
     seat.baseline(4);
     scene.tool_bash(4, || scene.write("seen", "x\n"));
