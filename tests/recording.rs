@@ -426,6 +426,28 @@ fn a_baseline_behind_a_call_is_late_and_a_turn_that_is_over_is_not_guessed() {
 }
 
 #[test]
+fn a_turn_whose_agent_died_long_ago_is_not_taken_for_a_running_one() {
+    let scene = Scene::new();
+    scene.start(1);
+    scene.tool_bash(1, || scene.write("long-ago.txt", "x\n"));
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
+    Create::new().append(true).open(&scene.log).unwrap().set_modified(long_ago).unwrap();
+    let seat = scene.record();
+    scene.write("by-hand.txt", "x\n");
+    let events = seat.stop();
+    assert!(!events.iter().any(|event| matches!(event, RecordEvent::Baseline { .. })));
+    // It is resumed.
+    let mut seat = scene.record();
+    scene.row("turn/end", &json!({"turn": 1, "reason": {"kind": "interrupted"}}));
+    scene.start(2);
+    assert!(!seat.baseline(2).1);
+    scene.end(2);
+    assert!(!seat.finished(2));
+    let events = seat.stop();
+    assert!(!events.iter().any(|event| matches!(event, RecordEvent::Warning(_))), "{events:?}");
+}
+
+#[test]
 fn without_a_repository_captures_tell_what_tools_changed() {
     let scene = Scene::bare();
     scene.write("a.txt", "one\n");

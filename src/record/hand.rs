@@ -263,8 +263,8 @@ impl Hands {
         let before = |path: &Path| match (hand.captures.get(path), workspace.ground(path)) {
             (Some(Before::Side(side)), _) => side.content_id(),
             (_, Ground::Tree(inside)) => workspace.in_tree(hand.baseline.as_ref(), &inside),
-            // Nothing can be told of it.
-            _ => ContentId::TooLarge { len: 0 },
+            // Nothing can be told of it: no object has this name.
+            _ => ContentId::Blob { id: String::new(), mode: 0o100_644 },
         };
         let calls = Calls::of(record, workspace, log, &before);
         let mut maker = Maker {
