@@ -38,6 +38,16 @@ impl Scene {
         scene
     }
 
+    /// Another session in the same directory, with the same store.
+    fn beside(&self, id: &str) -> Self {
+        let scene = Self::bare();
+        let header = json!({"type": "session", "version": 0, "id": id, "createdAt": 1,
+            "cwd": self.work, "delegationDepth": 0});
+        fs::write(&scene.log, format!("{header}\n")).unwrap();
+        std::os::unix::fs::symlink(self.store(), scene.store()).unwrap();
+        Self { work: self.work.clone(), ..scene }
+    }
+
     /// With a repository that has one commit.
     fn new() -> Self {
         let scene = Self::bare();
@@ -149,7 +159,7 @@ impl Scene {
             let _ = send.send(event);
         });
         let mut seat = Seat { told, seen: Vec::new(), following: Some(following) };
-        seat.until(|event| matches!(event, RecordEvent::Ready { session } if session == "s"));
+        seat.until(|event| matches!(event, RecordEvent::Ready { .. }));
         seat
     }
 
@@ -679,6 +689,32 @@ fn an_ignored_file_that_was_changed_before_it_could_be_captured_comes_from_the_l
     assert_eq!((secret.file.added, secret.file.status), (0, Modified), "counted when it is shown");
     let said = changes.notes.join(" ") + secret.note.as_deref().unwrap_or_default();
     assert!(said.contains("before it could be captured"), "{said}");
+}
+
+#[test]
+fn two_sessions_in_one_directory_are_recorded_side_by_side() {
+    let scene = Scene::new();
+    let mut seat = scene.record();
+    let other = scene.beside("t");
+    let mut other_seat = other.record();
+    scene.start(1);
+    seat.baseline(1);
+    scene.tool_write(&mut seat, 1, "a.txt", "1\n");
+    other.start(1);
+    other_seat.baseline(1);
+    other.tool_write(&mut other_seat, 1, "b.txt", "2\n");
+    scene.end(1);
+    other.end(1);
+    assert!(seat.finished(1) && other_seat.finished(1));
+    seat.stop();
+    other_seat.stop();
+    let origins = |scene: &Scene| -> Vec<(String, Origin)> {
+        scene.listed(1).into_iter().map(|(path, _, origin, ..)| (path, origin)).collect()
+    };
+    // What the other one did meanwhile is not hidden, and not taken for this one's.
+    assert_eq!(origins(&scene), [("a.txt".to_owned(), Tool), ("b.txt".to_owned(), Outside)]);
+    assert_eq!(origins(&other), [("b.txt".to_owned(), Tool)]);
+    assert_eq!(Store::open(&scene.store()).unwrap().status().unwrap().len(), 2);
 }
 
 #[test]
