@@ -108,6 +108,12 @@ impl App {
         Self { size, choices, ..Self::default() }
     }
 
+    /// One file alone: the list would have nothing to tell.
+    pub fn show_only_the_file(&mut self) {
+        self.choices.sidebar = false;
+        self.focus = Focus::File;
+    }
+
     /// Where everything stands on the screen.
     pub fn areas(&self) -> Areas {
         let panes = Panes {
