@@ -219,7 +219,7 @@ fn a_turn_is_recorded_while_it_is_watched() {
     let call = serde_json::json!({"turn": 1, "step": 1, "callId": "c", "name": "bash",
         "arguments": "{\"command\":\"make\"}"});
     append(1, "tool/call", call);
-    scratch.write("made-by-a-command.txt", "made\n".to_owned());
+    scratch.write("made-by-a-command.txt", "made\n");
     append(2, "turn/end", serde_json::json!({"turn": 1, "reason": {"kind": "completed"}}));
     seat.until("made-by-a-command.txt");
     seat.keys("q");
