@@ -60,7 +60,7 @@ impl Store {
         Ok(sizes)
     }
 
-    /// Removes what no recorder needs: scratch objects, sessions that are too old, and the oldest
+    /// Removes what no recorder needs: scratch objects after a day, sessions that are too old, and the oldest
     /// ones while the store is too large. A session that is open stays.
     pub fn gc(&self, settings: &Settings, now: SystemTime) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
