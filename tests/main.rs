@@ -24,6 +24,8 @@ mod journeys;
 mod paths;
 /// A person at the reviewer, without a terminal.
 mod person;
+/// Turns that are recorded live.
+mod recording;
 /// Edits of a log made into changed files.
 mod replays;
 /// Where shared material lies.

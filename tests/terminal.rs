@@ -199,6 +199,34 @@ fn an_appended_log_is_seen() {
 }
 
 #[test]
+fn a_turn_is_recorded_while_it_is_watched() {
+    let scratch = Scratch::new();
+    let work = scratch.path(".").canonicalize().unwrap();
+    let init = std::process::Command::new("git").args(["init", "-q"]).current_dir(&work).status();
+    assert!(init.unwrap().success());
+    let header = serde_json::json!({"type": "session", "version": 0, "id": "s", "createdAt": 1,
+        "cwd": work, "delegationDepth": 0});
+    let log = scratch.write("session.jsonl", format!("{header}\n"));
+    let append = |seq: u32, kind: &str, data: serde_json::Value| {
+        let mut file = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+        let row = serde_json::json!({"type": kind, "seq": seq, "time": 9, "data": data});
+        file.write_all(format!("{row}\n").as_bytes()).unwrap();
+    };
+    let mut seat = Seat::at(&["--session", log.to_str().unwrap()], 100, 24);
+    seat.until("live");
+    append(0, "turn/start", serde_json::json!({"turn": 1}));
+    seat.until("recording · baseline");
+    let call = serde_json::json!({"turn": 1, "step": 1, "callId": "c", "name": "bash",
+        "arguments": "{\"command\":\"make\"}"});
+    append(1, "tool/call", call);
+    scratch.write("made-by-a-command.txt", "made\n");
+    append(2, "turn/end", serde_json::json!({"turn": 1, "reason": {"kind": "completed"}}));
+    seat.until("made-by-a-command.txt");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
 fn it_needs_no_processor_when_nothing_happens() {
     let mut seat = Seat::at(&[], 80, 24);
     seat.until("presented");

@@ -24,6 +24,12 @@ pub(super) enum Command {
     Diff(DiffArgs),
     /// List the sessions of this directory, newest first
     Sessions(SessionsArgs),
+    /// Follow a session's log and keep what each of its turns changes
+    Record(super::record::RecordArgs),
+    /// Keep the work tree as it is, and print its tree id
+    Snapshot(super::snapshot::SnapshotArgs),
+    /// Look after what is kept
+    Store(super::store::StoreArgs),
     /// Print shell completions
     Completions {
         /// For which shell

@@ -83,6 +83,7 @@ impl Environment {
             git_dir: self.git_dir.clone(),
             objects: self.objects.clone(),
             max_file_bytes: self.max_file_bytes.unwrap_or(MAX_FILE_BYTES),
+            store: Some(self.store.clone()),
         }
     }
 

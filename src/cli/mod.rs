@@ -8,9 +8,12 @@ mod environment;
 mod listing;
 mod manual;
 mod out;
+mod record;
 mod review;
 mod sessions;
 mod show;
+mod snapshot;
+mod store;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -46,6 +49,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<()> {
         Some(Command::Show(args)) => show::run(&environment, &args),
         Some(Command::Diff(args)) => diff::run(&environment, &args),
         Some(Command::Sessions(args)) => sessions::run(&environment, &args),
+        Some(Command::Record(args)) => record::run(&environment, &args),
+        Some(Command::Snapshot(args)) => snapshot::run(&environment, &args),
+        Some(Command::Store(args)) => store::run(&environment, &args),
         Some(Command::Completions { .. } | Command::Man) => Ok(()),
     }
 }

@@ -3,11 +3,12 @@
 use super::args::{Form, OneFile, Turns};
 use super::demo::Demo;
 use super::environment::Environment;
-use super::show;
+use super::{record, show};
 use crate::log::discover;
 use crate::log::open::{LogFile, OpenOptions};
 use crate::log::source::Stored;
 use crate::reader::ReadOptions;
+use crate::record::RecordOptions;
 use crate::shell::{self, Opening, Settings};
 use crate::view::Theme;
 use std::io::IsTerminal;
@@ -84,11 +85,14 @@ pub(super) fn review(environment: &Environment, opening: Opening) -> anyhow::Res
     if !std::io::stdout().is_terminal() {
         anyhow::bail!("the reviewer needs a terminal on standard output");
     }
+    let record = RecordOptions { waits_for_turn: true, ..record::options(environment)? };
+    let record = (!environment.no_record).then_some(record);
     let settings = Settings {
         choices: environment.choices(),
         diff_timeout: environment.diff_timeout,
         theme: Theme::dark(environment.depth()),
         erases_in_colour: Environment::erases_in_colour(),
+        record,
     };
     shell::run(opening, settings)
 }

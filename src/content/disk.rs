@@ -65,9 +65,12 @@ fn read_all(mut file: File, len: u64, max_bytes: u64) -> io::Result<Arc<[u8]>> {
     Ok(now.into())
 }
 
-/// Opens without following a link and without waiting for the other end of a pipe; the kind is
-/// looked at on the opened file, so nothing can be put in its place in between.
-fn open_regular(path: &Path) -> io::Result<File> {
+/// Opens a regular file without following a link and without waiting for the other end of a pipe;
+/// the kind is looked at on the opened file, so nothing can be put in its place in between.
+///
+/// # Errors
+/// The system's, or that it is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -81,7 +84,8 @@ fn open_regular(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
-fn is_absence(error: &io::Error) -> bool {
+/// Whether an error means that there is no such file.
+pub fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 

@@ -94,6 +94,11 @@ impl GitObjects {
         Some(self.repository.as_ref()?.git_dir())
     }
 
+    /// How many hexadecimal digits an object id has (40 or 64); none where there are no objects.
+    pub fn id_digits(&self) -> Option<usize> {
+        Some(self.stores.first()?.store_ref().object_hash().len_in_hex())
+    }
+
     /// The tree that a revision names: any revision syntax of git where there is a repository, and
     /// always a full object id of a tree, commit or tag. Hexadecimal.
     pub fn resolve_tree(&self, revision: &str) -> Result<String, ContentError> {
@@ -264,10 +269,13 @@ impl Source for GitObjects {
             ContentId::Absent => Ok(Content::Absent),
             ContentId::Bytes(bytes) => Ok(Content::classify(bytes.clone(), self.max_file_bytes)),
             ContentId::File(path) => disk::read(path, self.max_file_bytes),
+            ContentId::TooLarge { len, .. } if *len > self.max_file_bytes => {
+                Ok(Content::Oversized { len: *len })
+            }
             ContentId::Blob { id, mode: 0o160_000 } => {
                 Ok(Content::Text(format!("Subproject commit {id}\n").into_bytes().into()))
             }
-            ContentId::Blob { id, .. } => {
+            ContentId::Blob { id, .. } | ContentId::TooLarge { id, .. } => {
                 let id = parse_id(id)?;
                 let len = self.blob_size(&id)?;
                 if len > self.max_file_bytes {

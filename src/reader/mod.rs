@@ -4,6 +4,7 @@ mod compare;
 mod head;
 mod patch;
 mod present;
+mod recorded;
 mod report;
 mod session;
 mod texts;

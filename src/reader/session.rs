@@ -2,12 +2,14 @@
 
 use super::head::TurnHead;
 use super::present::presented;
+use super::recorded::{self, Recorded};
 use super::texts::LogTexts;
 use crate::content::disk::canonical;
 use crate::content::{Changes, ContentError, GitObjects};
 use crate::log::open::{LogError, LogFile};
 use crate::log::source::{Rows, Stored};
 use crate::log::{LogFormat, Output};
+use crate::record::session_key;
 use crate::replay::Replay;
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
@@ -31,6 +33,8 @@ pub struct ReadOptions {
     pub objects: Vec<PathBuf>,
     /// Larger sides are not compared, in bytes.
     pub max_file_bytes: u64,
+    /// The root of the store that holds what was recorded; none: it is not looked at.
+    pub store: Option<PathBuf>,
 }
 
 /// An opened session.
@@ -45,6 +49,7 @@ pub struct Reader {
     damages: Vec<Damage>,
     /// Made when the working directory is known.
     place: Option<Place>,
+    recorded: Recorded,
 }
 
 /// What depends on the session's working directory.
@@ -86,6 +91,7 @@ impl Reader {
     /// A reader of nothing yet.
     pub fn new(options: ReadOptions) -> Self {
         Self {
+            recorded: Recorded::new(options.store.clone()),
             options,
             path: PathBuf::new(),
             format: None,
@@ -146,10 +152,15 @@ impl Reader {
 
     /// What is known of the session as a whole.
     pub fn info(&mut self) -> SessionInfo {
+        self.look_at_store();
         let header = self.transcript.header.clone();
-        let warning = self.place().warning.clone();
+        let warning = self.place().warning.clone().into_iter();
         let mut warnings = self.damages.clone();
-        warnings.extend(warning.map(|message| Damage { line: None, offset: None, message }));
+        warnings.extend(warning.chain(self.recorded.problems()).map(|message| Damage {
+            line: None,
+            offset: None,
+            message,
+        }));
         SessionInfo {
             id: header.id.unwrap_or_default(),
             format: self.format.map(|format| format.name().to_owned()).unwrap_or_default(),
@@ -163,24 +174,42 @@ impl Reader {
 
     /// The turns from an index on, without their changes.
     pub fn heads(&mut self, from: usize) -> Vec<TurnHead> {
+        self.look_at_store();
         let rules = self.place().rules.clone();
         let turns = self.transcript.turns.get(from..).unwrap_or_default();
-        turns.iter().map(|record| head(record, &rules)).collect()
+        let recorded = |turn| self.recorded.turn(turn).map_or(0, |kept| kept.at.unsigned_abs());
+        turns.iter().map(|record| head(record, &rules, recorded(record.turn))).collect()
     }
 
-    /// What a turn changed; none where nothing is known to have changed.
+    /// What a turn changed; none where nothing is known to have changed. What was recorded goes
+    /// before what the log's own trees and edits tell.
     ///
     /// # Errors
     /// One line: the trees that the log names cannot be compared and its edits tell nothing.
     pub fn changes(&mut self, turn: u32) -> Result<Option<Changes>, String> {
         let Some(record) = self.transcript.turn(turn).cloned() else { return Ok(None) };
+        self.look_at_store();
+        let Some(kept) = self.recorded.turn(turn).cloned() else {
+            return Ok(self.of_log(&record));
+        };
+        let is_whole = recorded::is_whole(&kept);
+        let log = if is_whole { None } else { self.of_log(&record) };
+        let changes = recorded::changes(&kept, log, self.options.max_file_bytes);
+        if changes.files.is_empty() && kept.snapshot.is_none() {
+            return Ok(self.of_log(&record));
+        }
+        Ok((!changes.files.is_empty()).then_some(changes))
+    }
+
+    /// What a turn changed, from the log alone.
+    fn of_log(&mut self, record: &TurnRecord) -> Option<Changes> {
         let (format, rows) = (self.format, self.stored.clone().map(Rows::new));
         self.place();
-        let Some(place) = self.place.as_mut() else { return Ok(None) };
-        place.add_objects(&record);
-        let from_trees = place.compare_trees(&record);
+        let place = self.place.as_mut()?;
+        place.add_git_dir(record);
+        let from_trees = place.compare_trees(record);
         if let Some(Ok(changes)) = from_trees {
-            return Ok(Some(changes));
+            return Some(changes);
         }
         let base = self.transcript.header.base_commit.as_deref();
         let texts = LogTexts {
@@ -190,7 +219,7 @@ impl Reader {
             is_here: place.is_here,
             base_tree: base.and_then(|commit| place.objects.resolve_tree(commit).ok()),
         };
-        let mut changes = place.replay.turn(turn, &self.transcript.turns, &texts);
+        let mut changes = place.replay.turn(record.turn, &self.transcript.turns, &texts);
         if let (Some(Err(error)), Some(changes)) = (&from_trees, &mut changes) {
             changes.notes.push(format!("the log's own trees cannot be read: {error}"));
         }
@@ -199,13 +228,24 @@ impl Reader {
             let note = "the host saw changes in this turn that the log does not hold";
             let mut empty = changes.unwrap_or_default();
             empty.notes.push(note.into());
-            return Ok(Some(empty));
+            return Some(empty);
         }
-        Ok(changes.filter(|_| told))
+        changes.filter(|_| told)
+    }
+
+    /// Looks for what a recorder has kept by now.
+    fn look_at_store(&mut self) {
+        let id = self.transcript.header.id.as_deref().unwrap_or_default();
+        let Some(format) = self.format else { return };
+        self.recorded.look(session_key(format.name(), id, &self.path));
+        if let Some(directory) = self.recorded.objects().map(Path::to_path_buf) {
+            self.place().add_objects(directory);
+        }
     }
 
     /// A source for comparisons, for a thread of its own.
     pub fn objects(&mut self) -> GitObjects {
+        self.look_at_store();
         self.place().objects.clone()
     }
 
@@ -242,15 +282,17 @@ impl Place {
     }
 
     /// Takes the git directory that holds a turn's trees among the objects.
-    fn add_objects(&mut self, record: &TurnRecord) {
-        let Some(directory) = record.git_dir.as_ref().map(|dir| Path::new(dir).join("objects"))
-        else {
-            return;
-        };
+    fn add_git_dir(&mut self, record: &TurnRecord) {
+        if let Some(git_dir) = &record.git_dir {
+            self.add_objects(Path::new(git_dir).join("objects"));
+        }
+    }
+
+    fn add_objects(&mut self, directory: PathBuf) {
         if self.added.contains(&directory) {
             return;
         }
-        // One that is gone shows when its trees are read.
+        // One that is gone shows when its objects are read.
         if let Ok(objects) = self.objects.clone().with_objects(&directory) {
             self.objects = objects;
         }
@@ -264,7 +306,7 @@ impl Place {
     }
 }
 
-fn head(record: &TurnRecord, rules: &PathRules) -> TurnHead {
+fn head(record: &TurnRecord, rules: &PathRules, recorded: u64) -> TurnHead {
     let (files, deliverables) =
         record.presented.iter().map(|declared| presented(declared, rules)).unzip();
     TurnHead {
@@ -281,6 +323,7 @@ fn head(record: &TurnRecord, rules: &PathRules) -> TurnHead {
         deliverables,
         inherited: record.inherited,
         rolled_back: record.rolled_back,
-        revision: record.revision,
+        // When it was recorded only goes up.
+        revision: record.revision.saturating_add(recorded),
     }
 }

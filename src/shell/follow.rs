@@ -5,6 +5,7 @@ use crate::app::{Event, Live};
 use crate::log::open::LogFile;
 use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
+use crate::record::RecordEvent;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError};
@@ -16,6 +17,8 @@ pub(super) enum Ask {
     Changes { turn: u32, revision: u64 },
     /// The log tells something.
     Tail(TailEvent),
+    /// The recorder tells something.
+    Recorded(RecordEvent),
     /// Read a log that does not grow.
     Read(Box<LogFile>),
 }
@@ -42,6 +45,7 @@ impl Session {
             match ask {
                 Ask::Changes { turn, revision } => self.changes(turn, revision),
                 Ask::Tail(event) => self.tail(event),
+                Ask::Recorded(event) => self.recorded(event),
                 Ask::Read(log) => self.read(*log),
             }
         }
@@ -108,6 +112,38 @@ impl Session {
             }
             TailEvent::Failed(why) => self.tell(Event::Warning(why)),
         }
+    }
+
+    fn recorded(&mut self, event: RecordEvent) {
+        let says = |words: String| self.tell(Event::Recorder(Some(words)));
+        match event {
+            RecordEvent::Ready { .. } => says("recording".into()),
+            RecordEvent::Baseline { late: true, .. } => {
+                says("recording · late baseline".into());
+            }
+            RecordEvent::Baseline { tree: None, .. } => {
+                says("recording · no snapshot".into());
+            }
+            RecordEvent::Baseline { ms, .. } => {
+                says(format!("recording · baseline {ms} ms"));
+            }
+            RecordEvent::Changes(summary) => self.turn_recorded(summary.turn.unwrap_or_default()),
+            RecordEvent::Unchanged { turn } => self.turn_recorded(turn),
+            RecordEvent::Warning(text) | RecordEvent::Notice(text) => {
+                self.tell(Event::Warning(text));
+            }
+            RecordEvent::Capture { .. } => {}
+            RecordEvent::Ended => self.tell(Event::Recorder(None)),
+        }
+    }
+
+    /// What a turn changed is known better now.
+    fn turn_recorded(&mut self, turn: u32) {
+        let turns = &self.reader.transcript().turns;
+        let from = turns.partition_point(|record| record.turn < turn);
+        self.share_objects();
+        let turns = self.reader.heads(from);
+        self.tell(Event::Turns { from, turns });
     }
 
     fn info(&mut self) {

@@ -11,6 +11,7 @@ use crate::content::{Changes, GitObjects};
 use crate::log::open::{LogFile, OpenOptions};
 use crate::log::tail;
 use crate::reader::{ReadOptions, TurnHead};
+use crate::record::{RecordOptions, Recorder};
 use crate::session::{SessionInfo, TurnState};
 use crate::view::{Theme, draw};
 use anyhow::Context;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub theme: Theme,
     /// Whether the terminal fills erased cells with the background colour.
     pub erases_in_colour: bool,
+    /// How a followed session is recorded; none: it is only looked at.
+    pub record: Option<RecordOptions>,
 }
 
 /// After asking for something, so long is its answer waited for before a placeholder is drawn.
@@ -89,12 +92,17 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
     {
         app.show_only_the_file();
     }
-    let world = World::start(opening, &settings, &send, &sender)?;
+    let (world, recorder) = World::start(opening, &settings, &send, &sender)?;
     let terminal = Terminal::take().context("the terminal cannot be taken over")?;
     listen(&send)?;
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let painter = Painter::new(out, settings.erases_in_colour);
-    Loop { app, world, painter, _terminal: terminal, theme: settings.theme }.run(&inbox)
+    let done = Loop { app, world, painter, _terminal: terminal, theme: settings.theme }.run(&inbox);
+    // The terminal is the person's again while the turn in hand is finished.
+    if let Some(recorder) = recorder {
+        recorder.stop();
+    }
+    done
 }
 
 /// Starts the threads that wait for input and signals.
@@ -138,7 +146,8 @@ impl World {
         settings: &Settings,
         send: &workers::Send,
         inbox: &Sender<Event>,
-    ) -> anyhow::Result<Self> {
+    ) -> anyhow::Result<(Self, Option<Recorder>)> {
+        let mut recorder = None;
         let objects: Objects = Arc::new(Mutex::new(GitObjects::default()));
         let time = settings.diff_timeout;
         let mut world = Self {
@@ -166,15 +175,24 @@ impl World {
             Opening::Log { path, options } => {
                 let how = OpenOptions { format: options.format.clone(), session: None };
                 let asks = follow::start(options, objects, Arc::clone(send))?;
-                let told = asks.clone();
+                let (told, kept) = (asks.clone(), asks.clone());
+                recorder = settings.record.clone().map(|options| {
+                    Recorder::start(options, move |event| {
+                        let _ = kept.send(Ask::Recorded(event));
+                    })
+                });
+                let feed = recorder.as_ref().map(Recorder::feed);
                 world.tail = Some(tail::follow(path, how, move |event| {
+                    if let Some(feed) = &feed {
+                        feed.tell(&event);
+                    }
                     // The session's thread is gone only when the program ends.
                     let _ = told.send(Ask::Tail(event));
                 }));
                 world.asks = Some(asks);
             }
         }
-        Ok(world)
+        Ok((world, recorder))
     }
 }
 

@@ -47,6 +47,11 @@ impl Objects {
         self.loose.path()
     }
 
+    /// How many hexadecimal digits an object id has here.
+    pub fn id_digits(&self) -> usize {
+        self.loose.object_hash().len_in_hex()
+    }
+
     /// Whether an object of this hexadecimal id is there.
     pub fn contains(&self, id: &str) -> bool {
         self.parse(id).is_some_and(|id| self.loose.contains(&id))
