@@ -4,6 +4,7 @@
 
 use crate::person::Person;
 use handback::app::{COMMANDS, Scope};
+use std::fmt::Write;
 use std::path::PathBuf;
 
 fn readme() -> PathBuf {
@@ -43,7 +44,7 @@ fn the_readme_lists_the_keys() {
             Scope::List => "list",
             Scope::File => "file",
         };
-        rows.push_str(&format!("| {} | {} | {place} |\n", keys.join(" "), command.help));
+        writeln!(rows, "| {} | {} | {place} |", keys.join(" "), command.help).unwrap();
     }
     hold("keys", &rows);
 }

@@ -8,7 +8,7 @@ const HOSTILE: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\r\u{202e}evil\u{200b}\u{9b}3
 
 fn log() -> Vec<u8> {
     let path = format!("src/{HOSTILE}.rs");
-    let mut rows = vec![
+    let mut rows = [
         json!({"type": "session", "version": 0, "id": HOSTILE, "createdAt": 1, "delegationDepth": 0,
                "cwd": "/nowhere"}),
         json!({"type": "turn/start", "data": {"turn": 1}}),

@@ -19,7 +19,8 @@ pub struct Person {
     reader: Reader,
     /// Effects that nobody but a terminal can carry out.
     pub left_over: Vec<Effect>,
-    _objects: Option<tempfile::TempDir>,
+    /// Kept for as long as the person looks at what stands there.
+    pub objects: Option<tempfile::TempDir>,
 }
 
 impl Person {
@@ -45,7 +46,7 @@ impl Person {
         };
         let log = std::fs::read(assets.join("session.jsonl")).unwrap();
         let mut person = Self::at(&log, options, size);
-        person._objects = Some(directory);
+        person.objects = Some(directory);
         person
     }
 
@@ -56,7 +57,7 @@ impl Person {
         let log = LogFile::from_stored(Path::new("log"), stored, &OpenOptions::default()).unwrap();
         reader.read_all(log).unwrap();
         let app = App::new(size, Choices::default());
-        let mut person = Self { app, reader, left_over: Vec::new(), _objects: None };
+        let mut person = Self { app, reader, left_over: Vec::new(), objects: None };
         let turns = person.reader.heads(0);
         let info = Box::new(person.reader.info());
         person.see(Event::Info(info));
@@ -122,7 +123,10 @@ impl Person {
         let (width, height) = self.app.size;
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let theme = Theme::dark(Depth::None);
-        terminal.draw(|frame| drop(draw(&self.app, &theme, frame.buffer_mut()))).unwrap();
+        let paint = |frame: &mut ratatui::Frame<'_>| {
+            draw(&self.app, &theme, frame.buffer_mut());
+        };
+        terminal.draw(paint).unwrap();
         let buffer = terminal.backend().buffer();
         let mut out = String::new();
         for row in buffer.content.chunks(usize::from(width)) {

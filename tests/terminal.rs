@@ -38,7 +38,7 @@ impl Seat {
         let mut reader = pair.master.try_clone_reader().unwrap();
         let (sender, output) = channel();
         std::thread::spawn(move || {
-            let mut buffer = [0; 1 << 16];
+            let mut buffer = vec![0; 1 << 16];
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
                 if sender.send(buffer[..read].to_vec()).is_err() {
                     return;
@@ -242,8 +242,8 @@ fn it_needs_no_processor_when_nothing_happens() {
 /// User and system time in clock ticks (1/100 s).
 fn processor_ticks(seat: &Seat) -> u64 {
     let pid = seat.child.process_id().unwrap();
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = line.rsplit_once(") ").unwrap().1.split(' ').collect();
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
@@ -262,7 +262,7 @@ fn without_colour_there_is_none() {
     let mut reader = pair.master.try_clone_reader().unwrap();
     let mut keyboard = pair.master.take_writer().unwrap();
     let mut raw = Vec::new();
-    let mut buffer = [0; 1 << 16];
+    let mut buffer = vec![0; 1 << 16];
     while !String::from_utf8_lossy(&raw).contains("check.sh") {
         let read = reader.read(&mut buffer).unwrap();
         raw.extend_from_slice(&buffer[..read]);
