@@ -2,6 +2,7 @@
 
 use super::frames::Frames;
 use super::source::Stored;
+use super::{Skim, Stretch};
 use crate::session::Damage;
 use crate::session::event::Place;
 use memchr::{memchr, memchr_iter};
@@ -14,6 +15,17 @@ pub trait Sink {
 
     /// A stretch of the file that could not be decoded. Lines may be missing here.
     fn damage(&mut self, damage: Damage);
+
+    /// How to find lines that need not be given.
+    fn skim(&self) -> Option<Skim> {
+        None
+    }
+
+    /// Whether it takes these lines as given.
+    fn pass(&mut self, stretch: &Stretch) -> bool {
+        let _ = stretch;
+        false
+    }
 }
 
 /// How a log's lines are stored.
@@ -135,6 +147,10 @@ pub(super) struct Start {
 }
 
 impl Start {
+    fn ahead(self, bytes: usize) -> Self {
+        Self { at: self.at + bytes as u64, ..self }
+    }
+
     fn place(self, ahead: usize) -> Place {
         let at = self.at + ahead as u64;
         match self.frame {
@@ -151,6 +167,25 @@ pub(super) struct Lines {
     begun_at: Place,
     /// Number of the next line; 0 where it is not known.
     next: u64,
+    /// What was skimmed of the bytes in hand.
+    skimmed: Skimmed,
+}
+
+/// Stretches of a text that tell nothing, each with the place in the text where it begins.
+pub(super) type Skimmed = Vec<(usize, Stretch)>;
+
+/// Finds the stretches of a text that tell nothing. A text may begin inside a line, so the first
+/// line is not looked at.
+pub(super) fn skim_text(skim: Skim, text: &[u8], found: &mut Skimmed) {
+    found.clear();
+    let mut at = 0;
+    while let Some(end) = memchr(b'\n', &text[at..]) {
+        at += end + 1;
+        if let Some(stretch) = skim(&text[at..]) {
+            found.push((at, stretch));
+            at += stretch.bytes;
+        }
+    }
 }
 
 /// A line's buffer larger than this is given back after use.
@@ -158,10 +193,41 @@ const KEPT_CAPACITY: usize = 1 << 20;
 
 impl Lines {
     fn new(next: u64) -> Self {
-        Self { begun: Vec::new(), begun_at: Place::default(), next }
+        Self { begun: Vec::new(), begun_at: Place::default(), next, skimmed: Vec::new() }
     }
 
     pub(super) fn push<S: Sink>(&mut self, bytes: &[u8], start: Start, sink: &mut S) {
+        let mut skimmed = std::mem::take(&mut self.skimmed);
+        skimmed.clear();
+        if let Some(skim) = sink.skim() {
+            skim_text(skim, bytes, &mut skimmed);
+        }
+        self.push_skimmed(bytes, &skimmed, start, sink);
+        self.skimmed = skimmed;
+    }
+
+    /// The same for a text that has been skimmed.
+    pub(super) fn push_skimmed<S: Sink>(
+        &mut self,
+        bytes: &[u8],
+        skimmed: &[(usize, Stretch)],
+        start: Start,
+        sink: &mut S,
+    ) {
+        let mut from = 0;
+        for (at, stretch) in skimmed {
+            self.cut(&bytes[from..*at], start.ahead(from), sink);
+            from = *at;
+            if sink.pass(stretch) {
+                from += stretch.bytes;
+                self.count(stretch.lines);
+            }
+        }
+        self.cut(&bytes[from..], start.ahead(from), sink);
+    }
+
+    /// Gives each line.
+    fn cut<S: Sink>(&mut self, bytes: &[u8], start: Start, sink: &mut S) {
         let mut from = 0;
         if !self.begun.is_empty() {
             let Some(end) = memchr(b'\n', bytes) else {
@@ -188,10 +254,14 @@ impl Lines {
 
     fn give<S: Sink>(&mut self, place: Place, line: &[u8], sink: &mut S) {
         let place = Place { len: line.len() as u64, line: self.next, ..place };
-        if self.next > 0 {
-            self.next += 1;
-        }
+        self.count(1);
         sink.line(place, line);
+    }
+
+    fn count(&mut self, lines: u64) {
+        if self.next > 0 {
+            self.next += lines;
+        }
     }
 
     fn recycle(&mut self, mut line: Vec<u8>) {

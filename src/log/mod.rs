@@ -77,6 +77,12 @@ pub trait LogFormat: Sync + Send {
         None
     }
 
+    /// How to see from the bytes of lines that they tell nothing, without a reader; none: each
+    /// line has to be read.
+    fn skim(&self) -> Option<Skim> {
+        None
+    }
+
     /// Bytes that stand in every row that begins a turn (and perhaps in others), so that the newest
     /// turn can be looked for from the end of the log; none: it can only be read from its start.
     fn turn_start_mark(&self) -> Option<&'static [u8]> {
@@ -143,6 +149,13 @@ pub trait LogReader: Send {
         false
     }
 
+    /// Takes a stretch that was skimmed as if each of its lines had been read, if its numbers
+    /// follow on the last row; if not, says so and takes nothing.
+    fn pass(&mut self, stretch: &Stretch) -> bool {
+        let _ = stretch;
+        false
+    }
+
     /// Lines may be missing before the next one (a damage, or a start in mid-log).
     fn gap(&mut self) {}
 
@@ -150,6 +163,23 @@ pub trait LogReader: Send {
     fn caught_up(&mut self, out: &mut Output) {
         let _ = out;
     }
+}
+
+/// Looks at text that begins with a line, and gives the stretch of whole lines there that tell
+/// nothing, if there is one. The same text always gives the same.
+pub type Skim = fn(&[u8]) -> Option<Stretch>;
+
+/// Whole lines that tell nothing, with numbers that follow on one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// Their length in bytes, each `\n` counted.
+    pub bytes: usize,
+    /// How many lines.
+    pub lines: u64,
+    /// The number of the first event that the lines stand for.
+    pub first: u64,
+    /// The number that the next row should have.
+    pub next: u64,
 }
 
 /// What lines told.

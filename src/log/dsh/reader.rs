@@ -7,7 +7,7 @@ use super::row::{
 };
 use super::sequence::{self, Sequence};
 use super::tool::{self, ToolKind};
-use crate::log::{LogReader, Output, rows};
+use crate::log::{LogReader, Output, Stretch, rows};
 use crate::session::event::{
     Command, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource, LogEvent, Place,
 };
@@ -46,6 +46,10 @@ impl LogReader for Reader {
 
     fn splits_rows(&self) -> bool {
         true
+    }
+
+    fn pass(&mut self, stretch: &Stretch) -> bool {
+        self.sequence.pass(stretch)
     }
 
     fn gap(&mut self) {
