@@ -1,10 +1,11 @@
-//! Reads a long log on other threads while the caller's takes its lines: what is read is unpacked, or skimmed, where it was read.
+//! Reads, unpacks and skims a long log on other threads; the caller's takes what is left of it.
 
 use super::Skim;
-use super::decode::{Decoder, Lines, Sink, Skimmed, Start, TextSink, Unpacker, skim_text};
-use super::frames::{DECODED, Frames};
+use super::decode::{Decoder, Lines, Sink, Start, Unpacker};
+use super::digest::{Digest, Digester};
+use super::frames::{Frames, whole_frames};
 use super::source::{PIECE, Stored};
-use crate::session::Damage;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -12,11 +13,22 @@ use std::thread;
 /// Other threads pay from so many stored bytes on.
 pub(super) const WORTH: u64 = 2 << 20;
 
-/// So many threads read and skim a plain log. The pieces go round among them.
-const SKIMMERS: usize = 2;
+/// So many threads. The parts of the log go round among them.
+const WORKERS: usize = 2;
 
-/// So many pieces of one thread wait at most.
-const WAITING: usize = 4;
+/// So many digests of one thread wait at most.
+const WAITING: usize = 8;
+
+/// So many parts are given to each thread at most.
+const PARTS: usize = 2;
+
+/// So many stored bytes of a plain log are a part; of a zstd log, whole frames of at most as many,
+/// or one longer frame.
+const PART: usize = 1 << 20;
+const PACKED_PART: usize = 256 << 10;
+
+/// A zstd log with a frame longer than this is unpacked on the caller's thread there.
+const LONGEST: usize = 2 << 20;
 
 /// Stored bytes of a log.
 #[derive(Clone, Copy)]
@@ -33,170 +45,206 @@ impl Range<'_> {
         let most = left.min(buffer.len());
         self.stored.read_at(self.offset + ahead, &mut buffer[..most])
     }
+
+    /// Hands out all of it, piece by piece; gives how many bytes there were.
+    fn each_piece(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> io::Result<u64> {
+        let mut done = 0;
+        loop {
+            let read = self.read(done, buffer)?;
+            if read == 0 {
+                return Ok(done);
+            }
+            take(&buffer[..read]);
+            done += read as u64;
+        }
+    }
 }
 
-/// Reads a range through the decoder; gives how many bytes there were.
+/// Reads a range, or the first part of it, through the decoder; gives how many bytes were read.
 pub(super) fn push<S: Sink>(
     range: Range<'_>,
     decoder: &mut Decoder,
     sink: &mut S,
 ) -> io::Result<u64> {
+    let mut plan = Plan::new(range, decoder.unpacker());
+    match plan.next()? {
+        Some(first) => share(first, plan, decoder, sink),
+        None => {
+            let mut packed = vec![0; LONGEST];
+            let read = range.read(0, &mut packed)?;
+            decoder.push(&packed[..read], sink);
+            Ok(read as u64)
+        }
+    }
+}
+
+/// Has the parts of a range read by other threads.
+fn share<S: Sink>(
+    first: Range<'_>,
+    mut plan: Plan<'_>,
+    decoder: &mut Decoder,
+    sink: &mut S,
+) -> io::Result<u64> {
+    let (skim, packed) = (sink.skim(), plan.packed);
     let (unpacker, lines) = decoder.halves();
-    match unpacker {
-        Unpacker::Plain { offset } => {
-            let read = push_plain(range, *offset, lines, sink)?;
-            *offset += read;
-            Ok(read)
-        }
-        Unpacker::Zstd(frames) => push_frames(range, frames, lines, sink),
-    }
-}
-
-/// What a thread read, and what it skimmed of that.
-#[derive(Default)]
-struct Skims {
-    text: Vec<u8>,
-    len: usize,
-    skimmed: Skimmed,
-}
-
-fn push_plain<S: Sink>(
-    range: Range<'_>,
-    mut at: u64,
-    lines: &mut Lines,
-    sink: &mut S,
-) -> io::Result<u64> {
-    let skim = sink.skim();
     thread::scope(|scope| {
-        let readers: Vec<_> = (0..SKIMMERS as u64)
-            .map(|first| {
-                let (pieces, arrived) = sync_channel(WAITING);
-                let (used, free) = channel();
-                scope.spawn(move || skim_pieces(range, first, skim, &pieces, &free));
-                (arrived, used)
-            })
-            .collect();
-        let mut done = 0;
-        for (arrived, used) in readers.iter().cycle() {
-            if done >= range.len {
-                break;
-            }
-            let failed = |_| io::Error::other("the reading thread failed");
-            let piece = arrived.recv().map_err(failed)??;
-            let text = piece.text.get(..piece.len).unwrap_or_default();
-            lines.push_skimmed(text, &piece.skimmed, Start { frame: None, at }, sink);
-            at += text.len() as u64;
-            done += text.len() as u64;
-            if text.len() < PIECE {
-                break;
-            }
-            // The reader may have ended.
-            let _ = used.send(piece);
-        }
-        Ok(done)
-    })
-}
-
-/// Reads and skims one piece after the other, but for those of the other threads.
-fn skim_pieces(
-    range: Range<'_>,
-    first: u64,
-    skim: Option<Skim>,
-    pieces: &SyncSender<io::Result<Skims>>,
-    free: &Receiver<Skims>,
-) {
-    for ahead in (first..).step_by(SKIMMERS).map(|nth| nth * PIECE as u64) {
-        if ahead >= range.len {
-            return;
-        }
-        let mut piece = free.try_recv().unwrap_or_default();
-        piece.text.resize(PIECE, 0);
-        let read = range.read(ahead, &mut piece.text).map(|read| {
-            piece.len = read;
-            if let Some(skim) = skim {
-                skim_text(skim, &piece.text[..read], &mut piece.skimmed);
-            }
-            piece
+        let workers = [(); WORKERS].map(|()| {
+            let ((parts, given), (out, digests)) = (sync_channel(PARTS), sync_channel(WAITING));
+            let (used, free) = channel();
+            scope.spawn(move || work(&given, packed, skim, &out, &free));
+            Worker { parts, digests, used }
         });
-        if pieces.send(read).is_err() {
-            return;
+        let (mut next, mut turns) = (Some(first), workers.iter().cycle());
+        let mut given = VecDeque::new();
+        let mut done = 0;
+        loop {
+            while let Some(part) = next.filter(|_| given.len() < WORKERS * PARTS)
+                && let Some(worker) = turns.next()
+            {
+                worker.parts.send(part).map_err(failed)?;
+                given.push_back((worker, part));
+                next = plan.next()?;
+            }
+            let Some((worker, part)) = given.pop_front() else { return Ok(done) };
+            let end = worker.take(lines, sink)?;
+            done += end.read;
+            unpacker.go_to(part.offset + end.read, end.broken);
+            if end.read < part.len || !unpacker.is_between() {
+                return Ok(done);
+            }
         }
-    }
-}
-
-/// What was unpacked of frames.
-enum Piece {
-    Text(Vec<u8>, usize, Start),
-    Lost(Option<Damage>),
-}
-
-fn push_frames<S: Sink>(
-    range: Range<'_>,
-    frames: &mut Frames,
-    lines: &mut Lines,
-    sink: &mut S,
-) -> io::Result<u64> {
-    let (pieces, arrived) = sync_channel(WAITING);
-    let (used, free) = channel();
-    thread::scope(|scope| {
-        let reader = scope.spawn(move || unpack(range, frames, &mut Pieces { pieces, free }));
-        take_pieces(&arrived, &used, lines, sink);
-        reader.join().unwrap_or_else(|_| Err(io::Error::other("the reading thread failed")))
     })
 }
 
-fn take_pieces<S: Sink>(
-    arrived: &Receiver<Piece>,
-    used: &Sender<Vec<u8>>,
-    lines: &mut Lines,
-    sink: &mut S,
-) {
-    for piece in arrived {
-        match piece {
-            Piece::Text(bytes, len, start) => {
-                lines.push(bytes.get(..len).unwrap_or_default(), start, sink);
-                // The reader may have ended.
-                let _ = used.send(bytes);
+fn failed<E>(_: E) -> io::Error {
+    io::Error::other("the reading thread failed")
+}
+
+/// A thread that reads parts, as the caller's sees it.
+struct Worker<'a> {
+    parts: SyncSender<Range<'a>>,
+    digests: Receiver<Message>,
+    used: Sender<Digest>,
+}
+
+enum Message {
+    Digest(Digest),
+    End(io::Result<End>),
+}
+
+/// How a part ended.
+struct End {
+    /// How many bytes of it there were.
+    read: u64,
+    /// Its frames, if they do not stand at the end of one: a frame is broken.
+    broken: Option<Box<Frames>>,
+}
+
+impl Worker<'_> {
+    /// Takes all that is left of the next part.
+    fn take<S: Sink>(&self, lines: &mut Lines, sink: &mut S) -> io::Result<End> {
+        loop {
+            match self.digests.recv().map_err(failed)? {
+                Message::Digest(mut digest) => {
+                    digest.give(lines, sink);
+                    // The worker may have ended.
+                    let _ = self.used.send(digest);
+                }
+                Message::End(end) => return end,
             }
-            Piece::Lost(damage) => lines.lose(damage, sink),
         }
     }
 }
 
-fn unpack(range: Range<'_>, frames: &mut Frames, out: &mut Pieces) -> io::Result<u64> {
-    let mut done = 0;
-    let mut packed = vec![0; PIECE];
-    loop {
-        let read = range.read(done, &mut packed)?;
-        if read == 0 {
-            return Ok(done);
+/// Reads part after part.
+fn work(
+    parts: &Receiver<Range<'_>>,
+    packed: bool,
+    skim: Option<Skim>,
+    out: &SyncSender<Message>,
+    free: &Receiver<Digest>,
+) {
+    let mut buffer = vec![0; PIECE];
+    let mut frames = packed.then(|| Box::new(Frames::new(0)));
+    for part in parts {
+        let mut digester = Digester::new(skim, |digest| {
+            // The caller's thread takes all, or has failed and is waited for no more.
+            let _ = out.send(Message::Digest(digest));
+            free.try_recv().unwrap_or_default()
+        });
+        let read = match &mut frames {
+            None => {
+                let mut at = part.offset;
+                part.each_piece(&mut buffer, |text| {
+                    digester.push(text, Start { frame: None, at });
+                    at += text.len() as u64;
+                })
+            }
+            Some(frames) => {
+                frames.go_to(part.offset);
+                part.each_piece(&mut buffer, |bytes| frames.push(bytes, &mut digester))
+            }
+        };
+        digester.flush();
+        let broken = frames.take_if(|frames| !frames.is_between());
+        if packed && broken.is_some() {
+            frames = Some(Box::new(Frames::new(0)));
         }
-        frames.push(&packed[..read], out);
-        done += read as u64;
+        let _ = out.send(Message::End(read.map(|read| End { read, broken })));
     }
 }
 
-/// The way to the other thread, and back for used buffers.
-struct Pieces {
-    pieces: SyncSender<Piece>,
-    free: Receiver<Vec<u8>>,
+/// Cuts a range into parts.
+struct Plan<'a> {
+    range: Range<'a>,
+    packed: bool,
+    /// So many bytes of the range are in parts.
+    ahead: u64,
+    /// Stored bytes, and where in them the next part begins.
+    window: Vec<u8>,
+    at: usize,
 }
 
-impl Pieces {
-    fn send(&self, piece: Piece) {
-        // The other thread takes all, or has failed and is waited for no more.
-        let _ = self.pieces.send(piece);
-    }
-}
-
-impl TextSink for Pieces {
-    fn text(&mut self, decoded: &mut Vec<u8>, len: usize, start: Start) {
-        let empty = self.free.try_recv().unwrap_or_else(|_| vec![0; DECODED]);
-        let text = std::mem::replace(decoded, empty);
-        self.send(Piece::Text(text, len, start));
+impl<'a> Plan<'a> {
+    fn new(range: Range<'a>, unpacker: &Unpacker) -> Self {
+        let packed = matches!(unpacker, Unpacker::Zstd(_));
+        let mut plan = Self { range, packed, ahead: 0, window: Vec::new(), at: 0 };
+        if !unpacker.is_between() {
+            // No part begins inside a frame.
+            plan.range.len = 0;
+        }
+        plan
     }
 
-    fn lost(&mut self, damage: Option<Damage>) {
-        self.send(Piece::Lost(damage));
+    /// The next part; none at the end, or where no whole frame is seen.
+    fn next(&mut self) -> io::Result<Option<Range<'a>>> {
+        let len = if self.packed {
+            self.frames()? as u64
+        } else {
+            (self.range.len - self.ahead).min(PART as u64)
+        };
+        let part = Range { offset: self.range.offset + self.ahead, len, ..self.range };
+        self.ahead += len;
+        Ok((len > 0).then_some(part))
+    }
+
+    /// The length of the next whole frames, together.
+    fn frames(&mut self) -> io::Result<usize> {
+        let mut len = self.frames_in_window();
+        if len == 0 {
+            self.window.resize(LONGEST, 0);
+            let read = self.range.read(self.ahead, &mut self.window)?;
+            self.window.truncate(read);
+            self.at = 0;
+            len = self.frames_in_window();
+        }
+        self.at += len;
+        Ok(len)
+    }
+
+    fn frames_in_window(&self) -> usize {
+        let rest = self.window.get(self.at..).unwrap_or_default();
+        let some = whole_frames(rest.get(..PACKED_PART).unwrap_or(rest), usize::MAX);
+        if some > 0 { some } else { whole_frames(rest, 1) }
     }
 }

@@ -276,7 +276,9 @@ impl Sink for Feeding<'_> {
         self.feed.format?.skim()
     }
 
-    fn pass(&mut self, stretch: &Stretch) -> bool {
-        self.feed.reader.as_mut().is_some_and(|reader| reader.pass(stretch))
+    fn pass(&mut self, place: Place, stretch: &Stretch) {
+        if let Some(reader) = &mut self.feed.reader {
+            reader.pass(place, stretch, self.out);
+        }
     }
 }

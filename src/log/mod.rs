@@ -10,6 +10,7 @@ mod branches;
 mod claude;
 mod codex;
 pub mod decode;
+mod digest;
 pub mod discover;
 pub mod dsh;
 mod frames;
@@ -149,11 +150,10 @@ pub trait LogReader: Send {
         false
     }
 
-    /// Takes a stretch that was skimmed as if each of its lines had been read, if its numbers
-    /// follow on the last row; if not, says so and takes nothing.
-    fn pass(&mut self, stretch: &Stretch) -> bool {
-        let _ = stretch;
-        false
+    /// Takes a stretch that was skimmed, as if each of its lines had been read. `place` is that of
+    /// its first line, of unknown length.
+    fn pass(&mut self, place: Place, stretch: &Stretch, out: &mut Output) {
+        let _ = (place, stretch, out);
     }
 
     /// Lines may be missing before the next one (a damage, or a start in mid-log).

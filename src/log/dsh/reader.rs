@@ -48,8 +48,8 @@ impl LogReader for Reader {
         true
     }
 
-    fn pass(&mut self, stretch: &Stretch) -> bool {
-        self.sequence.pass(stretch)
+    fn pass(&mut self, place: Place, stretch: &Stretch, out: &mut Output) {
+        self.number(place, stretch.first, stretch.next, out);
     }
 
     fn gap(&mut self) {
@@ -93,15 +93,20 @@ impl Reader {
             return;
         }
         if let Some((seq, n)) = row.numbers() {
-            if let Some(wrong) = self.sequence.arrive(seq, n) {
-                out.damages.push(damage(place, &wrong));
-            }
-            self.leave_seed(seq, out);
+            self.number(place, seq, seq.saturating_add(n), out);
         }
         if row.replaces() {
             return;
         }
         self.event(place, row, out);
+    }
+
+    /// Rows came that stand for the events from `first` to just before `next`.
+    fn number(&mut self, place: Place, first: u64, next: u64, out: &mut Output) {
+        if let Some(wrong) = self.sequence.arrive(first, next) {
+            out.damages.push(damage(place, &wrong));
+        }
+        self.leave_seed(first, out);
     }
 
     fn event(&mut self, place: Place, row: &Row<'_>, out: &mut Output) -> Option<()> {

@@ -60,11 +60,12 @@ impl Sequence {
         self.next = (header.line == 1).then_some(0);
     }
 
-    /// A row came that stands for `n` events from `seq` on; tells what is wrong with its number, if anything.
-    pub(super) fn arrive(&mut self, seq: u64, n: u64) -> Option<String> {
-        let expected = self.next.replace(seq.saturating_add(n))?;
-        (seq != expected)
-            .then(|| format!("rows are missing or doubled: expected seq {expected}, got {seq}"))
+    /// Rows came that stand for the events from `first` to just before `next`; tells what is wrong
+    /// with their number, if anything.
+    pub(super) fn arrive(&mut self, first: u64, next: u64) -> Option<String> {
+        let expected = self.next.replace(next)?;
+        (first != expected)
+            .then(|| format!("rows are missing or doubled: expected seq {expected}, got {first}"))
     }
 
     /// Passes over a row that tells nothing, if that can be seen from its bytes. A row whose number
@@ -78,15 +79,6 @@ impl Sequence {
                     true
                 }
             })
-    }
-
-    /// Passes over rows that were skimmed, if the first one's number is as expected.
-    pub(super) fn pass(&mut self, rows: &Stretch) -> bool {
-        let follows = self.next.is_none_or(|next| next == rows.first);
-        if follows {
-            self.next = Some(rows.next);
-        }
-        follows
     }
 }
 
@@ -191,14 +183,15 @@ fn number_after_type(line: &[u8]) -> Option<&[u8]> {
     line.get(b"{\"type\":\"".len() + kind.len()..)?.strip_prefix(b"\",\"seq\":")
 }
 
+/// The number that a text begins with, of up to 19 digits.
 fn digits(text: &[u8]) -> Option<u64> {
     let mut number: u64 = 0;
-    for (at, byte) in text.iter().enumerate() {
-        match byte {
-            b'0'..=b'9' => number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?,
-            b',' | b'}' if at > 0 => return Some(number),
-            _ => return None,
+    for (at, byte) in text.iter().take(20).enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return (at > 0 && matches!(byte, b',' | b'}')).then_some(number);
         }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
     }
     None
 }
