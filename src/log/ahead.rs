@@ -67,15 +67,13 @@ pub(super) fn push<S: Sink>(
     sink: &mut S,
 ) -> io::Result<u64> {
     let mut plan = Plan::new(range, decoder.unpacker());
-    match plan.next()? {
-        Some(first) => share(first, plan, decoder, sink),
-        None => {
-            let mut packed = vec![0; LONGEST];
-            let read = range.read(0, &mut packed)?;
-            decoder.push(&packed[..read], sink);
-            Ok(read as u64)
-        }
+    if let Some(first) = plan.next()? {
+        return share(first, plan, decoder, sink);
     }
+    let mut stored = vec![0; LONGEST];
+    let read = range.read(0, &mut stored)?;
+    decoder.push(&stored[..read], sink);
+    Ok(read as u64)
 }
 
 /// Has the parts of a range read by other threads.
@@ -208,12 +206,9 @@ struct Plan<'a> {
 impl<'a> Plan<'a> {
     fn new(range: Range<'a>, unpacker: &Unpacker) -> Self {
         let packed = matches!(unpacker, Unpacker::Zstd(_));
-        let mut plan = Self { range, packed, ahead: 0, window: Vec::new(), at: 0 };
-        if !unpacker.is_between() {
-            // No part begins inside a frame.
-            plan.range.len = 0;
-        }
-        plan
+        // No part begins inside a frame.
+        let len = if unpacker.is_between() { range.len } else { 0 };
+        Self { range: Range { len, ..range }, packed, ahead: 0, window: Vec::new(), at: 0 }
     }
 
     /// The next part; none at the end, or where no whole frame is seen.
@@ -246,5 +241,75 @@ impl<'a> Plan<'a> {
         let rest = self.window.get(self.at..).unwrap_or_default();
         let some = whole_frames(rest.get(..PACKED_PART).unwrap_or(rest), usize::MAX);
         if some > 0 { some } else { whole_frames(rest, 1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::log::open::{LogFile, OpenOptions};
+    use crate::log::source::Stored;
+    use crate::log::{Output, ahead::WORTH};
+    use proptest::prelude::*;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// A log of streamed rows that compress badly, with a turn now and then.
+    fn log() -> String {
+        use std::fmt::Write;
+        let mut text = String::from(
+            "{\"type\":\"session\",\"version\":0,\"id\":\"s\",\"createdAt\":1,\"cwd\":\"/w\",\"delegationDepth\":0}\n",
+        );
+        let mut random: u64 = 1;
+        for seq in 0..30_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (kind, data) = if seq % 1000 == 0 {
+                ("turn/start", format!("{{\"turn\":{}}}", seq / 1000 + 1))
+            } else {
+                let chunk =
+                    format!("{{\"type\":\"text-delta\",\"text\":\"{random:x}{:x}\"}}", !random);
+                ("assistant/chunk", format!("{{\"turn\":1,\"step\":1,\"chunk\":{chunk}}}"))
+            };
+            let row = format!("{{\"type\":\"{kind}\",\"seq\":{seq},\"time\":1,\"data\":{data}}}");
+            let _ = writeln!(text, "{row}");
+        }
+        text
+    }
+
+    fn read(bytes: &[u8], slice: u64) -> Output {
+        let stored = Stored::Bytes(Arc::from(bytes));
+        let mut log =
+            LogFile::from_stored(Path::new("x"), stored, &OpenOptions::default()).unwrap();
+        let mut out = Output::default();
+        while !log.step(slice, &mut out).unwrap().caught_up {}
+        log.read_all(&mut out).unwrap();
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Threads tell what one thread tells, of a whole log as of a broken one.
+        #[test]
+        fn threads_change_nothing(
+            rows in prop_oneof![Just(0_usize), Just(40), Just(3000)],
+            hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_usize..3), 0..6),
+        ) {
+            let text = log();
+            let mut bytes = if rows == 0 { text.into_bytes() } else {
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let frames = lines.chunks(rows).map(|lines| zstd::encode_all(lines.concat().as_bytes(), -100).unwrap());
+                frames.collect::<Vec<_>>().concat()
+            };
+            prop_assert!(bytes.len() as u64 > WORTH);
+            for (at, byte, dropped) in hits {
+                // The first rows tell the format.
+                let at = 4096 + at.index(bytes.len() - 8192);
+                bytes[at] = byte;
+                bytes.drain(at..at + dropped);
+            }
+            let (alone, shared) = (read(&bytes, WORTH / 2), read(&bytes, u64::MAX));
+            prop_assert_eq!(alone.damages, shared.damages);
+            prop_assert_eq!(alone.events, shared.events);
+        }
     }
 }

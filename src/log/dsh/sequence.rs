@@ -85,21 +85,19 @@ impl Sequence {
 /// The whole lines that a text begins with and that can be passed over, as far as their numbers
 /// follow on one another.
 pub(super) fn skim(text: &[u8]) -> Option<Stretch> {
-    let mut found: Option<Stretch> = None;
-    loop {
-        let at = found.map_or(0, |rows| rows.bytes);
-        let row = text.get(at..).and_then(Passed::first_of);
-        let Some(row) = row.filter(|row| text.get(at + row.len) == Some(&b'\n')) else {
-            return found;
-        };
-        let rows =
-            found.unwrap_or(Stretch { bytes: 0, lines: 0, first: row.first, next: row.first });
-        if rows.next != row.first {
-            return found;
+    let mut rows = Stretch { bytes: 0, lines: 0, first: 0, next: 0 };
+    while let Some(row) = text.get(rows.bytes..).and_then(Passed::first_of)
+        && text.get(rows.bytes + row.len) == Some(&b'\n')
+        && (rows.lines == 0 || row.first == rows.next)
+    {
+        if rows.lines == 0 {
+            rows.first = row.first;
         }
-        let bytes = at + row.len + 1;
-        found = Some(Stretch { bytes, lines: rows.lines + 1, next: row.next, ..rows });
+        rows.bytes += row.len + 1;
+        rows.lines += 1;
+        rows.next = row.next;
     }
+    (rows.lines > 0).then_some(rows)
 }
 
 /// A row that tells nothing and is alone on its line.
@@ -129,13 +127,11 @@ impl Passed {
             let n = members(line).filter(|_| opens_only(line, &[b"\"data\":"]))?;
             return Some(Self { len: line.len(), first, next: first.checked_add(n)? });
         }
-        let first = digits(number_after_type(text)?)?;
-        let line = first_line(text);
-        (is_passed_over(text) && is_alone(line)).then_some(Self {
-            len: line.len(),
-            first,
-            next: first.checked_add(1)?,
-        })
+        if !is_passed_over(text) {
+            return None;
+        }
+        let (line, first) = (first_line(text), digits(number_after_type(text)?)?);
+        is_alone(line).then_some(Self { len: line.len(), first, next: first.checked_add(1)? })
     }
 }
 
@@ -237,6 +233,21 @@ fn is_alone(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_are_read_as_they_are_written(number: u64, shift in 0..64, behind in "[ -~]{1,9}") {
+            let number = number >> shift;
+            let wanted = (number < 10_u64.pow(19)).then_some(number);
+            prop_assert_eq!(digits(format!("{number},{behind}").as_bytes()), wanted);
+            prop_assert_eq!(digits(format!("{number}}}").as_bytes()), wanted);
+            let text = format!("{number}{behind}");
+            let ends = behind.starts_with([',', '}']);
+            let goes_on = behind.starts_with(|first: char| first.is_ascii_digit());
+            prop_assert!(ends || goes_on || digits(text.as_bytes()).is_none());
+        }
+    }
 
     #[test]
     fn packed_rows_count_their_members() {
@@ -247,6 +258,25 @@ mod tests {
             br#"{"type":"reasoning-chunks","seq0":18,"time0":1,"data":{"dt":[],"texts":["a"]}}"#
         ));
         assert_eq!(sequence.next(), Some(19));
+    }
+
+    #[test]
+    fn rows_are_skimmed_as_far_as_their_numbers_follow() {
+        let chunk = |seq: u32| {
+            format!(
+                "{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":1,\"data\":{{\"chunk\":{{\"text\":\"a/b \\\"turn/end\\\"\"}}}}}}\n"
+            )
+        };
+        let packed = "{\"type\":\"text-chunks\",\"seq0\":2,\"time0\":1,\"data\":{\"dt\":[1],\"texts\":[\"a\",\"b\"]}}\n";
+        let other = "{\"type\":\"step/start\",\"seq\":4,\"time\":1,\"data\":{}}\r\n";
+        let needed = "{\"type\":\"turn/end\",\"seq\":5,\"time\":1,\"data\":{\"turn\":1}}\n";
+        let text = [&chunk(0), &chunk(1), packed, other].concat();
+        let all = Stretch { bytes: text.len(), lines: 4, first: 0, next: 5 };
+        assert_eq!(skim(text.as_bytes()), Some(all));
+        assert_eq!(skim((text.clone() + needed).as_bytes()), Some(all));
+        assert_eq!(skim((text.clone() + &chunk(9)).as_bytes()), Some(all), "a number is missing");
+        assert_eq!(skim((text.clone() + chunk(5).trim_end()).as_bytes()), Some(all), "no line end");
+        assert_eq!(skim(needed.as_bytes()), None);
     }
 
     #[test]
