@@ -58,7 +58,7 @@ pub struct OpenOptions {
 
 /// A log that holds several sessions is named with one of them: `opencode.db#ses_…`. A file whose
 /// own name has a `#` is just that file.
-fn split_session(path: &Path) -> (PathBuf, Option<String>) {
+pub(super) fn split_session(path: &Path) -> (PathBuf, Option<String>) {
     let whole = (path.to_owned(), None);
     if path.exists() {
         return whole;
