@@ -86,7 +86,7 @@ pub fn follow(
     options: OpenOptions,
     sender: impl Fn(TailEvent) + Send + 'static,
 ) -> Tail {
-    let (path, named) = split_session(&path);
+    let (path, named) = split_session(path);
     let options = OpenOptions { session: options.session.or(named), ..options };
     let stop = Arc::new(AtomicBool::new(false));
     // One waiting hint is enough: it means look again.
