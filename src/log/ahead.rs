@@ -1,121 +1,315 @@
-//! Reads and decodes a long log on one thread while the caller's cuts and reads lines: the two cost about the same.
+//! Reads, unpacks and skims a long log on other threads; the caller's takes what is left of it.
 
-use super::decode::{Decoder, Lines, Sink, Start, TextSink, Unpacker};
-use super::frames::DECODED;
+use super::Skim;
+use super::decode::{Decoder, Lines, Sink, Start, Unpacker};
+use super::digest::{Digest, Digester};
+use super::frames::{Frames, whole_frames};
 use super::source::{PIECE, Stored};
-use crate::session::Damage;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-/// A second thread pays from so many stored bytes on.
+/// Other threads pay from so many stored bytes on.
 pub(super) const WORTH: u64 = 2 << 20;
 
-/// So many pieces wait between the threads at most.
-const WAITING: usize = 4;
+/// So many threads. The parts of the log go round among them.
+const WORKERS: usize = 2;
 
-enum Piece {
-    Text(Vec<u8>, usize, Start),
-    Lost(Option<Damage>),
+/// So many digests of one thread wait at most.
+const WAITING: usize = 8;
+
+/// So many parts are given to each thread at most.
+const PARTS: usize = 2;
+
+/// So many stored bytes of a plain log are a part; of a zstd log, whole frames of at most as many,
+/// or one longer frame.
+const PART: usize = 1 << 20;
+const PACKED_PART: usize = 256 << 10;
+
+/// A zstd log with a frame longer than this is unpacked on the caller's thread there.
+const LONGEST: usize = 2 << 20;
+
+/// Stored bytes of a log.
+#[derive(Clone, Copy)]
+pub(super) struct Range<'a> {
+    pub(super) stored: &'a Stored,
+    pub(super) offset: u64,
+    pub(super) len: u64,
 }
 
-/// Reads `len` stored bytes from `offset` on through the decoder; gives how many there were.
+impl Range<'_> {
+    /// Fills the buffer from `ahead` bytes behind the range's start, not past its end.
+    fn read(&self, ahead: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.len.saturating_sub(ahead)).unwrap_or(usize::MAX);
+        let most = left.min(buffer.len());
+        self.stored.read_at(self.offset + ahead, &mut buffer[..most])
+    }
+
+    /// Hands out all of it, piece by piece; gives how many bytes there were.
+    fn each_piece(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> io::Result<u64> {
+        let mut done = 0;
+        loop {
+            let read = self.read(done, buffer)?;
+            if read == 0 {
+                return Ok(done);
+            }
+            take(&buffer[..read]);
+            done += read as u64;
+        }
+    }
+}
+
+/// Reads a range, or the first part of it, through the decoder; gives how many bytes were read.
 pub(super) fn push<S: Sink>(
-    stored: &Stored,
-    offset: u64,
-    len: u64,
+    range: Range<'_>,
     decoder: &mut Decoder,
     sink: &mut S,
 ) -> io::Result<u64> {
+    let mut plan = Plan::new(range, decoder.unpacker());
+    if let Some(first) = plan.next()? {
+        return share(first, plan, decoder, sink);
+    }
+    let mut stored = vec![0; LONGEST];
+    let read = range.read(0, &mut stored)?;
+    decoder.push(&stored[..read], sink);
+    Ok(read as u64)
+}
+
+/// Has the parts of a range read by other threads.
+fn share<S: Sink>(
+    first: Range<'_>,
+    mut plan: Plan<'_>,
+    decoder: &mut Decoder,
+    sink: &mut S,
+) -> io::Result<u64> {
+    let (skim, packed) = (sink.skim(), plan.packed);
     let (unpacker, lines) = decoder.halves();
-    let (pieces, arrived) = sync_channel(WAITING);
-    let (used, free) = channel();
-    let reading = Reading { stored, offset, len, out: Pieces { pieces, free } };
     thread::scope(|scope| {
-        let reader = scope.spawn(move || reading.run(unpacker));
-        cut(&arrived, &used, lines, sink);
-        reader.join().unwrap_or_else(|_| Err(io::Error::other("the reading thread failed")))
+        let workers = [(); WORKERS].map(|()| {
+            let ((parts, given), (out, digests)) = (sync_channel(PARTS), sync_channel(WAITING));
+            let (used, free) = channel();
+            scope.spawn(move || work(&given, packed, skim, &out, &free));
+            Worker { parts, digests, used }
+        });
+        let (mut next, mut turns) = (Some(first), workers.iter().cycle());
+        let mut given = VecDeque::new();
+        let mut done = 0;
+        loop {
+            while let Some(part) = next.filter(|_| given.len() < WORKERS * PARTS)
+                && let Some(worker) = turns.next()
+            {
+                worker.parts.send(part).map_err(failed)?;
+                given.push_back((worker, part));
+                next = plan.next()?;
+            }
+            let Some((worker, part)) = given.pop_front() else { return Ok(done) };
+            let end = worker.take(lines, sink)?;
+            done += end.read;
+            unpacker.go_to(part.offset + end.read, end.broken);
+            if end.read < part.len || !unpacker.is_between() {
+                return Ok(done);
+            }
+        }
     })
 }
 
-fn cut<S: Sink>(
-    arrived: &Receiver<Piece>,
-    used: &Sender<Vec<u8>>,
-    lines: &mut Lines,
-    sink: &mut S,
+fn failed<E>(_: E) -> io::Error {
+    io::Error::other("the reading thread failed")
+}
+
+/// A thread that reads parts, as the caller's sees it.
+struct Worker<'a> {
+    parts: SyncSender<Range<'a>>,
+    digests: Receiver<Message>,
+    used: Sender<Digest>,
+}
+
+enum Message {
+    Digest(Digest),
+    End(io::Result<End>),
+}
+
+/// How a part ended.
+struct End {
+    /// How many bytes of it there were.
+    read: u64,
+    /// Its frames, if they do not stand at the end of one: a frame is broken.
+    broken: Option<Box<Frames>>,
+}
+
+impl Worker<'_> {
+    /// Takes all that is left of the next part.
+    fn take<S: Sink>(&self, lines: &mut Lines, sink: &mut S) -> io::Result<End> {
+        loop {
+            match self.digests.recv().map_err(failed)? {
+                Message::Digest(mut digest) => {
+                    digest.give(lines, sink);
+                    // The worker may have ended.
+                    let _ = self.used.send(digest);
+                }
+                Message::End(end) => return end,
+            }
+        }
+    }
+}
+
+/// Reads part after part.
+fn work(
+    parts: &Receiver<Range<'_>>,
+    packed: bool,
+    skim: Option<Skim>,
+    out: &SyncSender<Message>,
+    free: &Receiver<Digest>,
 ) {
-    for piece in arrived {
-        match piece {
-            Piece::Text(bytes, len, start) => {
-                lines.push(bytes.get(..len).unwrap_or_default(), start, sink);
-                // The reader may have ended.
-                let _ = used.send(bytes);
+    let mut buffer = vec![0; PIECE];
+    let mut frames = packed.then(|| Box::new(Frames::new(0)));
+    for part in parts {
+        let mut digester = Digester::new(skim, |digest| {
+            // The caller's thread takes all, or has failed and is waited for no more.
+            let _ = out.send(Message::Digest(digest));
+            free.try_recv().unwrap_or_default()
+        });
+        let read = match &mut frames {
+            None => {
+                let mut at = part.offset;
+                part.each_piece(&mut buffer, |text| {
+                    digester.push(text, Start { frame: None, at });
+                    at += text.len() as u64;
+                })
             }
-            Piece::Lost(damage) => lines.lose(damage, sink),
+            Some(frames) => {
+                frames.go_to(part.offset);
+                part.each_piece(&mut buffer, |bytes| frames.push(bytes, &mut digester))
+            }
+        };
+        digester.flush();
+        let broken = frames.take_if(|frames| !frames.is_between());
+        if packed && broken.is_some() {
+            frames = Some(Box::new(Frames::new(0)));
         }
+        let _ = out.send(Message::End(read.map(|read| End { read, broken })));
     }
 }
 
-struct Reading<'a> {
-    stored: &'a Stored,
-    offset: u64,
-    len: u64,
-    out: Pieces,
+/// Cuts a range into parts.
+struct Plan<'a> {
+    range: Range<'a>,
+    packed: bool,
+    /// So many bytes of the range are in parts.
+    ahead: u64,
+    /// Stored bytes, and where in them the next part begins.
+    window: Vec<u8>,
+    at: usize,
 }
 
-impl Reading<'_> {
-    fn run(mut self, unpacker: &mut Unpacker) -> io::Result<u64> {
-        let mut done = 0;
-        let mut packed = vec![0; PIECE];
-        while done < self.len {
-            let most = usize::try_from(self.len - done).unwrap_or(PIECE).min(PIECE);
-            let read = match unpacker {
-                Unpacker::Plain { offset } => {
-                    let mut text = self.out.buffer(PIECE);
-                    let read = self.stored.read_at(self.offset + done, &mut text[..most])?;
-                    self.out.send(Piece::Text(text, read, Start { frame: None, at: *offset }));
-                    *offset += read as u64;
-                    read
-                }
-                Unpacker::Zstd(frames) => {
-                    let read = self.stored.read_at(self.offset + done, &mut packed[..most])?;
-                    frames.push(&packed[..read], &mut self.out);
-                    read
-                }
+impl<'a> Plan<'a> {
+    fn new(range: Range<'a>, unpacker: &Unpacker) -> Self {
+        let packed = matches!(unpacker, Unpacker::Zstd(_));
+        // No part begins inside a frame.
+        let len = if unpacker.is_between() { range.len } else { 0 };
+        Self { range: Range { len, ..range }, packed, ahead: 0, window: Vec::new(), at: 0 }
+    }
+
+    /// The next part; none at the end, or where no whole frame is seen.
+    fn next(&mut self) -> io::Result<Option<Range<'a>>> {
+        let len = if self.packed {
+            self.frames()? as u64
+        } else {
+            (self.range.len - self.ahead).min(PART as u64)
+        };
+        let part = Range { offset: self.range.offset + self.ahead, len, ..self.range };
+        self.ahead += len;
+        Ok((len > 0).then_some(part))
+    }
+
+    /// The length of the next whole frames, together.
+    fn frames(&mut self) -> io::Result<usize> {
+        let mut len = self.frames_in_window();
+        if len == 0 {
+            self.window.resize(LONGEST, 0);
+            let read = self.range.read(self.ahead, &mut self.window)?;
+            self.window.truncate(read);
+            self.at = 0;
+            len = self.frames_in_window();
+        }
+        self.at += len;
+        Ok(len)
+    }
+
+    fn frames_in_window(&self) -> usize {
+        let rest = self.window.get(self.at..).unwrap_or_default();
+        let some = whole_frames(rest.get(..PACKED_PART).unwrap_or(rest), usize::MAX);
+        if some > 0 { some } else { whole_frames(rest, 1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::log::open::{LogFile, OpenOptions};
+    use crate::log::source::Stored;
+    use crate::log::{Output, ahead::WORTH};
+    use proptest::prelude::*;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// A log of streamed rows that compress badly, with a turn now and then.
+    fn log() -> String {
+        use std::fmt::Write;
+        let mut text = String::from(
+            "{\"type\":\"session\",\"version\":0,\"id\":\"s\",\"createdAt\":1,\"cwd\":\"/w\",\"delegationDepth\":0}\n",
+        );
+        let mut random: u64 = 1;
+        for seq in 0..30_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (kind, data) = if seq % 1000 == 0 {
+                ("turn/start", format!("{{\"turn\":{}}}", seq / 1000 + 1))
+            } else {
+                let chunk =
+                    format!("{{\"type\":\"text-delta\",\"text\":\"{random:x}{:x}\"}}", !random);
+                ("assistant/chunk", format!("{{\"turn\":1,\"step\":1,\"chunk\":{chunk}}}"))
             };
-            done += read as u64;
-            if read == 0 {
-                break;
-            }
+            let row = format!("{{\"type\":\"{kind}\",\"seq\":{seq},\"time\":1,\"data\":{data}}}");
+            let _ = writeln!(text, "{row}");
         }
-        Ok(done)
-    }
-}
-
-/// The way to the other thread, and back for used buffers.
-struct Pieces {
-    pieces: SyncSender<Piece>,
-    free: Receiver<Vec<u8>>,
-}
-
-impl Pieces {
-    fn buffer(&self, len: usize) -> Vec<u8> {
-        self.free.try_recv().unwrap_or_else(|_| vec![0; len])
+        text
     }
 
-    fn send(&self, piece: Piece) {
-        // The other thread takes all, or has failed and is waited for no more.
-        let _ = self.pieces.send(piece);
-    }
-}
-
-impl TextSink for Pieces {
-    fn text(&mut self, decoded: &mut Vec<u8>, len: usize, start: Start) {
-        let text = std::mem::replace(decoded, self.buffer(DECODED));
-        self.send(Piece::Text(text, len, start));
+    fn read(bytes: &[u8], slice: u64) -> Output {
+        let stored = Stored::Bytes(Arc::from(bytes));
+        let mut log =
+            LogFile::from_stored(Path::new("x"), stored, &OpenOptions::default()).unwrap();
+        let mut out = Output::default();
+        while !log.step(slice, &mut out).unwrap().caught_up {}
+        log.read_all(&mut out).unwrap();
+        out
     }
 
-    fn lost(&mut self, damage: Option<Damage>) {
-        self.send(Piece::Lost(damage));
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Threads tell what one thread tells, of a whole log as of a broken one.
+        #[test]
+        fn threads_change_nothing(
+            rows in prop_oneof![Just(0_usize), Just(40), Just(3000)],
+            hits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_usize..3), 0..6),
+        ) {
+            let text = log();
+            let mut bytes = if rows == 0 { text.into_bytes() } else {
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let frames = lines.chunks(rows).map(|lines| zstd::encode_all(lines.concat().as_bytes(), -100).unwrap());
+                frames.collect::<Vec<_>>().concat()
+            };
+            prop_assert!(bytes.len() as u64 > WORTH);
+            for (at, byte, dropped) in hits {
+                // The first rows tell the format.
+                let at = 4096 + at.index(bytes.len() - 8192);
+                bytes[at] = byte;
+                bytes.drain(at..at + dropped);
+            }
+            let (alone, shared) = (read(&bytes, WORTH / 2), read(&bytes, u64::MAX));
+            prop_assert_eq!(alone.damages, shared.damages);
+            prop_assert_eq!(alone.events, shared.events);
+        }
     }
 }

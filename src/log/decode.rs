@@ -2,9 +2,10 @@
 
 use super::frames::Frames;
 use super::source::Stored;
+use super::{Skim, Stretch};
 use crate::session::Damage;
 use crate::session::event::Place;
-use memchr::{memchr, memchr_iter};
+use memchr::memchr;
 use std::io;
 
 /// Takes what a decoder finds, in file order.
@@ -14,6 +15,16 @@ pub trait Sink {
 
     /// A stretch of the file that could not be decoded. Lines may be missing here.
     fn damage(&mut self, damage: Damage);
+
+    /// How to find lines that need not be given.
+    fn skim(&self) -> Option<Skim> {
+        None
+    }
+
+    /// Lines that were found so, in place of the lines themselves; the first one is here.
+    fn pass(&mut self, place: Place, stretch: &Stretch) {
+        let _ = (place, stretch);
+    }
 }
 
 /// How a log's lines are stored.
@@ -81,7 +92,12 @@ impl Decoder {
         self.lines.finish(sink);
     }
 
-    /// Its two halves, for two threads.
+    /// How it unpacks.
+    pub(super) fn unpacker(&self) -> &Unpacker {
+        &self.unpacker
+    }
+
+    /// Its two halves, for other threads.
     pub(super) fn halves(&mut self) -> (&mut Unpacker, &mut Lines) {
         (&mut self.unpacker, &mut self.lines)
     }
@@ -99,10 +115,29 @@ pub(super) enum Unpacker {
     Zstd(Box<Frames>),
 }
 
+impl Unpacker {
+    /// Whether a frame has to begin with the next byte, if there are frames.
+    pub(super) fn is_between(&self) -> bool {
+        match self {
+            Self::Plain { .. } => true,
+            Self::Zstd(frames) => frames.is_between(),
+        }
+    }
+
+    /// Goes on at another place of the file: where a frame begins, or as these frames stand.
+    pub(super) fn go_to(&mut self, place: u64, standing: Option<Box<Frames>>) {
+        match (self, standing) {
+            (Self::Plain { offset }, _) => *offset = place,
+            (Self::Zstd(frames), Some(standing)) => *frames = standing,
+            (Self::Zstd(frames), None) => frames.go_to(place),
+        }
+    }
+}
+
 /// Takes decoded text, and word of what could not be decoded.
 pub(super) trait TextSink {
-    /// The first `len` bytes of `decoded`; may leave another buffer of the same length in its place.
-    fn text(&mut self, decoded: &mut Vec<u8>, len: usize, start: Start);
+    /// The next bytes of text.
+    fn text(&mut self, decoded: &[u8], start: Start);
 
     /// A line that was begun will not be finished. Of one broken stretch, only the first word of
     /// it is a damage.
@@ -116,8 +151,8 @@ struct Cutting<'a, S> {
 }
 
 impl<S: Sink> TextSink for Cutting<'_, S> {
-    fn text(&mut self, decoded: &mut Vec<u8>, len: usize, start: Start) {
-        self.lines.push(decoded.get(..len).unwrap_or_default(), start, self.sink);
+    fn text(&mut self, decoded: &[u8], start: Start) {
+        self.lines.push(decoded, start, self.sink);
     }
 
     fn lost(&mut self, damage: Option<Damage>) {
@@ -126,7 +161,7 @@ impl<S: Sink> TextSink for Cutting<'_, S> {
 }
 
 /// Where a stretch of decoded bytes begins.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
     /// Offset in the file of its zstd frame.
     pub(super) frame: Option<u64>,
@@ -135,11 +170,14 @@ pub(super) struct Start {
 }
 
 impl Start {
-    fn place(self, ahead: usize) -> Place {
-        let at = self.at + ahead as u64;
+    pub(super) fn ahead(self, bytes: usize) -> Self {
+        Self { at: self.at + bytes as u64, ..self }
+    }
+
+    fn place(self) -> Place {
         match self.frame {
-            Some(frame) => Place { offset: frame, inner: at, len: 0, line: 0 },
-            None => Place { offset: at, inner: 0, len: 0, line: 0 },
+            Some(frame) => Place { offset: frame, inner: self.at, len: 0, line: 0 },
+            None => Place { offset: self.at, inner: 0, len: 0, line: 0 },
         }
     }
 }
@@ -162,36 +200,55 @@ impl Lines {
     }
 
     pub(super) fn push<S: Sink>(&mut self, bytes: &[u8], start: Start, sink: &mut S) {
-        let mut from = 0;
-        if !self.begun.is_empty() {
-            let Some(end) = memchr(b'\n', bytes) else {
-                self.begun.extend_from_slice(bytes);
+        let skim = sink.skim();
+        let mut at = self.end_begun(bytes, sink);
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            if let Some(stretch) = skim.and_then(|skim| skim(rest)) {
+                self.pass(start.ahead(at), &stretch, sink);
+                at += stretch.bytes;
+            } else if let Some(end) = memchr(b'\n', rest) {
+                self.give(start.ahead(at).place(), &rest[..end], sink);
+                at += end + 1;
+            } else {
+                self.begun.extend_from_slice(rest);
+                self.begun_at = start.ahead(at).place();
                 return;
-            };
-            self.begun.extend_from_slice(&bytes[..end]);
-            let line = std::mem::take(&mut self.begun);
-            self.give(self.begun_at, &line, sink);
-            self.recycle(line);
-            from = end + 1;
+            }
         }
-        let rest = &bytes[from..];
-        let mut at = 0;
-        for end in memchr_iter(b'\n', rest) {
-            self.give(start.place(from + at), &rest[at..end], sink);
-            at = end + 1;
+    }
+
+    /// Gives the begun line, if it ends in these bytes; gives the length of what belongs to it.
+    fn end_begun<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
+        if self.begun.is_empty() {
+            return 0;
         }
-        if at < rest.len() {
-            self.begun.extend_from_slice(&rest[at..]);
-            self.begun_at = start.place(from + at);
-        }
+        let Some(end) = memchr(b'\n', bytes) else {
+            self.begun.extend_from_slice(bytes);
+            return bytes.len();
+        };
+        self.begun.extend_from_slice(&bytes[..end]);
+        let line = std::mem::take(&mut self.begun);
+        self.give(self.begun_at, &line, sink);
+        self.recycle(line);
+        end + 1
+    }
+
+    /// Passes over lines that were skimmed.
+    pub(super) fn pass<S: Sink>(&mut self, start: Start, stretch: &Stretch, sink: &mut S) {
+        sink.pass(Place { line: self.next, ..start.place() }, stretch);
+        self.count(stretch.lines);
     }
 
     fn give<S: Sink>(&mut self, place: Place, line: &[u8], sink: &mut S) {
         let place = Place { len: line.len() as u64, line: self.next, ..place };
-        if self.next > 0 {
-            self.next += 1;
-        }
+        self.count(1);
         sink.line(place, line);
+    }
+
+    fn count(&mut self, lines: u64) {
+        if self.next > 0 {
+            self.next += lines;
+        }
     }
 
     fn recycle(&mut self, mut line: Vec<u8>) {

@@ -4,7 +4,7 @@ use super::decode::{Start, TextSink};
 use crate::session::Damage;
 use memchr::memmem;
 use std::fmt;
-use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, get_error_name};
+use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, find_frame_compressed_size, get_error_name};
 
 /// The first bytes of every frame (RFC 8878, 3.1.1).
 pub(super) const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -17,7 +17,7 @@ const FIRST_INPUT: usize = 5;
 const KEPT: usize = 256 << 10;
 
 /// One block's worth of decoded bytes (RFC 8878: 128 KiB at most).
-pub(super) const DECODED: usize = 128 << 10;
+const DECODED: usize = 128 << 10;
 
 /// Decodes frame after frame.
 pub(super) struct Frames {
@@ -79,6 +79,19 @@ impl Frames {
             .then(|| damage(self.frame, "the log ends inside it"))
     }
 
+    /// Goes on at another place of the file, where a frame must begin.
+    pub(super) fn go_to(&mut self, offset: u64) {
+        self.offset = offset;
+        self.state = State::Between;
+        self.kept.clear();
+        self.told = false;
+    }
+
+    /// Whether a frame has to begin with the next byte.
+    pub(super) fn is_between(&self) -> bool {
+        self.state == State::Between
+    }
+
     pub(super) fn push<T: TextSink>(&mut self, bytes: &[u8], sink: &mut T) {
         self.allowance = self.allowance.saturating_add(bytes.len());
         let mut again = self.read(bytes, sink);
@@ -130,7 +143,7 @@ impl Frames {
             let written = output.pos();
             if written > 0 {
                 let start = Start { frame: Some(self.frame), at: self.inner };
-                sink.text(&mut self.decoded, written, start);
+                sink.text(self.decoded.get(..written).unwrap_or_default(), start);
                 self.inner += written as u64;
                 self.told = false;
             }
@@ -192,6 +205,20 @@ impl Frames {
         self.kept = seen.split_off(tail);
         None
     }
+}
+
+/// How many of these bytes are whole frames (of `most` frames), as far as their heads tell.
+pub(super) fn whole_frames(bytes: &[u8], most: usize) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while count < most
+        && let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty())
+        && let Ok(frame) = find_frame_compressed_size(rest)
+        && (1..=rest.len()).contains(&frame)
+    {
+        at += frame;
+        count += 1;
+    }
+    at
 }
 
 fn damage(offset: u64, cause: &str) -> Damage {

@@ -4,7 +4,7 @@ use super::ahead;
 use super::decode::{Decoder, Encoding, Sink};
 use super::open::{LogError, Progress};
 use super::source::{PIECE, Stored};
-use super::{FORMATS, LogFormat, LogReader, Output, rows};
+use super::{FORMATS, LogFormat, LogReader, Output, Skim, Stretch, rows};
 use crate::session::Damage;
 use crate::session::event::{LogEvent, Place};
 use serde_json::Value;
@@ -84,8 +84,8 @@ impl Lines {
                 // The last piece is left to be read here, where its end is remembered.
                 let slice = (there - PIECE as u64).min(end - self.read);
                 self.last.clear();
-                self.read += ahead::push(&self.stored, self.read, slice, decoder, &mut sink)
-                    .map_err(unreadable)?;
+                let range = ahead::Range { stored: &self.stored, offset: self.read, len: slice };
+                self.read += ahead::push(range, decoder, &mut sink).map_err(unreadable)?;
             } else {
                 let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
                 decoder.push(&self.buffer[..read], &mut sink);
@@ -270,5 +270,15 @@ impl Sink for Feeding<'_> {
 
     fn damage(&mut self, damage: Damage) {
         self.feed.damage(damage, self.out);
+    }
+
+    fn skim(&self) -> Option<Skim> {
+        self.feed.format?.skim()
+    }
+
+    fn pass(&mut self, place: Place, stretch: &Stretch) {
+        if let Some(reader) = &mut self.feed.reader {
+            reader.pass(place, stretch, self.out);
+        }
     }
 }

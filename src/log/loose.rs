@@ -6,46 +6,6 @@ use crate::session::event::Place;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Milliseconds since the epoch of an RFC 3339 time (`2026-12-01T00:32:31.025Z`), or none.
-pub(super) fn milliseconds(time: &str) -> Option<i64> {
-    let (date, clock) = time.split_once(['T', 't', ' '])?;
-    let mut date = date.splitn(3, '-').map(str::parse::<i64>);
-    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
-    if !(0..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let zone_at = clock.find(['Z', 'z', '+', '-']).unwrap_or(clock.len());
-    let (clock, zone) = clock.split_at_checked(zone_at)?;
-    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, ""));
-    let mut seconds = 0;
-    for part in whole.splitn(3, ':') {
-        seconds = seconds * 60 + i64::from(part.parse::<u8>().ok()?);
-    }
-    let digits = fraction.bytes().take(3).chain(std::iter::repeat(b'0')).take(3);
-    let mut thousandths = 0;
-    for digit in digits {
-        thousandths = thousandths * 10 + i64::from(digit.checked_sub(b'0').filter(|d| *d < 10)?);
-    }
-    let seconds = days_since_epoch(year, month, day) * 86_400 + seconds - offset_seconds(zone)?;
-    Some(seconds * 1000 + thousandths)
-}
-
-/// Days from 1970-01-01 in the Gregorian calendar. Years begin in March here, so that the leap day
-/// is the last of its year.
-fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let month = (month + 9) % 12;
-    year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - 719_468
-}
-
-fn offset_seconds(zone: &str) -> Option<i64> {
-    let Some(offset) = zone.strip_prefix(['+', '-']) else { return Some(0) };
-    let (hours, minutes) = offset.split_once(':').unwrap_or((offset, "0"));
-    let seconds =
-        i64::from(hours.parse::<u8>().ok()?) * 3600 + i64::from(minutes.parse::<u8>().ok()?) * 60;
-    Some(if zone.starts_with('-') { -seconds } else { seconds })
-}
-
 /// The JSON values of a line: one, or several where two rows were glued. What does not parse
 /// becomes one damage; what stands before it still counts.
 pub(super) fn values(place: Place, line: &[u8], out: &mut Output) -> Vec<Value> {
@@ -101,17 +61,6 @@ pub(super) fn owned(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_read_to_the_millisecond_in_any_zone() {
-        assert_eq!(milliseconds("1970-01-01T00:00:00Z"), Some(0));
-        assert_eq!(milliseconds("2026-12-01T00:32:31.025Z"), Some(1_796_085_151_025));
-        assert_eq!(milliseconds("2024-02-29T23:59:59.9Z"), Some(1_709_251_199_900));
-        assert_eq!(milliseconds("2024-03-01T01:00:00+01:00"), Some(1_709_251_200_000));
-        for wrong in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-12-01T00:00:xxZ", "é-T-Z"] {
-            assert_eq!(milliseconds(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn glued_rows_are_both_read_and_a_torn_one_is_one_damage() {

@@ -10,6 +10,7 @@ mod branches;
 mod claude;
 mod codex;
 pub mod decode;
+mod digest;
 pub mod discover;
 pub mod dsh;
 mod frames;
@@ -74,6 +75,12 @@ pub trait LogFormat: Sync + Send {
 
     /// A log that is not lines (a data base, one JSON document, a folder): how to read it whole.
     fn whole(&self) -> Option<&dyn WholeLog> {
+        None
+    }
+
+    /// How to see from the bytes of lines that they tell nothing, without a reader; none: each
+    /// line has to be read.
+    fn skim(&self) -> Option<Skim> {
         None
     }
 
@@ -143,6 +150,12 @@ pub trait LogReader: Send {
         false
     }
 
+    /// Takes a stretch that was skimmed, as if each of its lines had been read. `place` is that of
+    /// its first line, of unknown length.
+    fn pass(&mut self, place: Place, stretch: &Stretch, out: &mut Output) {
+        let _ = (place, stretch, out);
+    }
+
     /// Lines may be missing before the next one (a damage, or a start in mid-log).
     fn gap(&mut self) {}
 
@@ -150,6 +163,23 @@ pub trait LogReader: Send {
     fn caught_up(&mut self, out: &mut Output) {
         let _ = out;
     }
+}
+
+/// Looks at text that begins with a line, and gives the stretch of whole lines there that tell
+/// nothing, if there is one. The same text always gives the same.
+pub type Skim = fn(&[u8]) -> Option<Stretch>;
+
+/// Whole lines that tell nothing, with numbers that follow on one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// Their length in bytes, each `\n` counted.
+    pub bytes: usize,
+    /// How many lines.
+    pub lines: u64,
+    /// The number of the first event that the lines stand for.
+    pub first: u64,
+    /// The number that the next row should have.
+    pub next: u64,
 }
 
 /// What lines told.

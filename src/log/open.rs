@@ -58,16 +58,15 @@ pub struct OpenOptions {
 
 /// A log that holds several sessions is named with one of them: `opencode.db#ses_…`. A file whose
 /// own name has a `#` is just that file.
-fn split_session(path: &Path) -> (PathBuf, Option<String>) {
-    let whole = (path.to_owned(), None);
+pub(super) fn split_session(path: PathBuf) -> (PathBuf, Option<String>) {
     if path.exists() {
-        return whole;
+        return (path, None);
     }
     match path.to_str().and_then(|text| text.rsplit_once('#')) {
         Some((file, session)) if Path::new(file).exists() => {
             (PathBuf::from(file), Some(session.to_owned()))
         }
-        _ => whole,
+        _ => (path, None),
     }
 }
 
@@ -116,7 +115,7 @@ impl LogFile {
     /// shows while it is read.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, LogError> {
         let forced = forced(options.format.as_deref())?;
-        let (path, named) = split_session(path);
+        let (path, named) = split_session(path.to_owned());
         let path = path.as_path();
         let unreadable = |cause| LogError::Unreadable { path: path.to_owned(), cause };
         if let Some((format, whole)) = whole_format(path, forced).map_err(unreadable)? {

@@ -1,6 +1,6 @@
 //! Follows a log on a thread of its own: what is appended, cut, replaced, taken away, or goes on in a newer file.
 
-use super::open::{LogError, LogFile, OpenOptions, Progress};
+use super::open::{LogError, LogFile, OpenOptions, Progress, split_session};
 use super::source::{Stored, identity};
 use super::watch::Watch;
 use super::{LogFormat, Output, dsh};
@@ -86,6 +86,8 @@ pub fn follow(
     options: OpenOptions,
     sender: impl Fn(TailEvent) + Send + 'static,
 ) -> Tail {
+    let (path, named) = split_session(path);
+    let options = OpenOptions { session: options.session.or(named), ..options };
     let stop = Arc::new(AtomicBool::new(false));
     // One waiting hint is enough: it means look again.
     let (hints, hinted) = sync_channel(1);
@@ -132,8 +134,9 @@ struct Follower<F> {
     watch: Option<Watch>,
     state: Option<TailState>,
     open: Option<Open>,
-    /// The look at which reading failed; it is tried again when the file looks different.
-    failed: Option<Seen>,
+    /// The look at which reading failed, and why. It is tried again when the file looks different;
+    /// a log that is read whole at each look, as there is more to it than one file.
+    failed: Option<(Seen, String)>,
 }
 
 /// A log in hand.
@@ -191,15 +194,15 @@ impl<F: Fn(TailEvent)> Follower<F> {
             Err(error) => return self.missing(&error),
         };
         self.enter(if self.watch.is_some() { TailState::Watching } else { TailState::Polling });
-        if self.failed == Some(seen) {
-            return;
-        }
-        if let Err(error) = self.follow_on(seen) {
-            self.open = None;
-            self.failed = Some(seen);
-            self.tell(TailEvent::Failed(error.to_string()));
-        } else {
-            self.failed = None;
+        let failed = self.failed.take();
+        if self.open.is_none() && failed.as_ref().is_some_and(|(at, _)| *at == seen) {
+            self.failed = failed;
+        } else if let Err(error) = self.follow_on(seen) {
+            let cause = error.to_string();
+            if failed.is_none_or(|(_, told)| told != cause) {
+                self.tell(TailEvent::Failed(cause.clone()));
+            }
+            self.failed = Some((seen, cause));
         }
     }
 
@@ -254,12 +257,11 @@ impl<F: Fn(TailEvent)> Follower<F> {
             _ => self.open()?,
         };
         let whole = open.log.stored().is_none();
-        if whole || open.fresh || seen.len > open.log.position() {
-            self.read(&mut open)?;
-        }
+        let more = whole || open.fresh || seen.len > open.log.position();
+        let read = if more { self.read(&mut open) } else { Ok(()) };
         open.seen = seen;
-        self.open = Some(open);
-        Ok(())
+        self.open = Some(open).filter(|_| whole || read.is_ok());
+        read
     }
 
     fn open(&self) -> Result<Open, LogError> {
@@ -368,10 +370,9 @@ mod tests {
             let end = Instant::now() + Duration::from_secs(10);
             loop {
                 let left = end.saturating_duration_since(Instant::now());
-                let event = self
-                    .told
-                    .recv_timeout(left)
-                    .unwrap_or_else(|_| panic!("not told: {:?}", self.log));
+                let event = self.told.recv_timeout(left).unwrap_or_else(|_| {
+                    panic!("not told: {:?}, prompts {:?}", self.log, self.prompts())
+                });
                 self.log.push(format!("{event:?}").chars().take(60).collect());
                 if let TailEvent::Output(out) = &event {
                     out.events.iter().for_each(|e| self.transcript.apply(e.clone()));
@@ -512,5 +513,112 @@ mod tests {
         assert_eq!(seat.transcript.header.id.as_deref(), Some("s"));
         seat.until(|_, event| matches!(event, TailEvent::Output(out) if out.events.first() == Some(&LogEvent::Reset)));
         assert_eq!(seat.transcript.turns.len(), 40_000);
+    }
+
+    #[test]
+    fn a_data_base_is_told_anew_when_its_writer_adds_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("opencode.db");
+        let base = rusqlite::Connection::open(&path).unwrap();
+        base.pragma_update(None, "journal_mode", "wal").unwrap();
+        base.execute_batch(
+            "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, time_updated INTEGER);
+            CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+            CREATE TABLE part (id TEXT, message_id TEXT, data TEXT);
+            INSERT INTO session VALUES ('ses_a', NULL, '/w', 1), ('ses_b', NULL, '/w', 2);",
+        )
+        .unwrap();
+        let say = |session: &str, number: u32| {
+            base.execute_batch(&format!(
+                r#"INSERT INTO message VALUES ('msg_{number}', '{session}', {number}, '{{"role":"user"}}');
+                INSERT INTO part VALUES ('prt_{number}', 'msg_{number}', '{{"type":"text","text":"prompt {number}"}}');"#
+            ))
+            .unwrap();
+        };
+        say("ses_a", 1);
+        say("ses_b", 2);
+        let mut newest = sit(&path);
+        newest.until_prompts(&["prompt 2"]);
+        let mut named = sit(&dir.path().join("opencode.db#ses_a"));
+        named.until_prompts(&["prompt 1"]);
+        assert!(named.log.iter().all(|event| !event.contains("Gone")), "{:?}", named.log);
+        say("ses_a", 3);
+        named.until_prompts(&["prompt 1", "prompt 3"]);
+        // What cannot be read is told once, and read again as soon as it can be.
+        base.execute_batch("DELETE FROM session WHERE id = 'ses_a'").unwrap();
+        named.until(|_, event| matches!(event, TailEvent::Failed(_)));
+        base.execute_batch("INSERT INTO session VALUES ('ses_a', NULL, '/w', 1)").unwrap();
+        named.until_prompts(&["prompt 1", "prompt 3"]);
+        let failures = named.log.iter().filter(|event| event.contains("Failed")).count();
+        assert_eq!(failures, 1, "{:?}", named.log);
+    }
+
+    #[test]
+    fn a_folder_of_messages_is_told_anew_when_one_comes() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("storage");
+        let write = |file: String, text: String| {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let say = |number: u32| {
+            let part = format!(r#"{{"type":"text","text":"prompt {number}"}}"#);
+            write(format!("part/msg_{number}/prt_{number}.json"), part);
+            let message =
+                format!(r#"{{"id":"msg_{number}","role":"user","time":{{"created":{number}}}}}"#);
+            write(format!("message/ses_a/msg_{number}.json"), message);
+        };
+        say(1);
+        let session = r#"{"id":"ses_a","directory":"/w","time":{"created":1,"updated":2}}"#;
+        write("session/p/ses_a.json".to_owned(), session.to_owned());
+        let mut seat = sit(&root);
+        seat.until_prompts(&["prompt 1"]);
+        say(2);
+        seat.until_prompts(&["prompt 1", "prompt 2"]);
+    }
+
+    #[test]
+    fn a_document_is_told_anew_when_it_is_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("session-1.json");
+        let write = |prompts: &[u32]| {
+            let message = |n| format!(r#"{{"id":"m{n}","type":"user","content":"prompt {n}"}}"#);
+            let messages: Vec<String> = prompts.iter().map(message).collect();
+            let text = format!(
+                "{{\n\"sessionId\":\"s\",\n\"projectHash\":\"h\",\n\"messages\":[{}]}}",
+                messages.join(",")
+            );
+            // Its writer replaces it, as a half document is none.
+            fs::write(dir.path().join("new"), text).unwrap();
+            fs::rename(dir.path().join("new"), &path).unwrap();
+        };
+        write(&[1]);
+        let mut seat = sit(&path);
+        seat.until_prompts(&["prompt 1"]);
+        write(&[1, 2]);
+        seat.until_prompts(&["prompt 1", "prompt 2"]);
+    }
+
+    #[test]
+    fn an_idle_follower_costs_next_to_nothing() {
+        let (_dir, path) = folder();
+        append(&path, format!("{HEADER}{}", turn(0, 1)).as_bytes());
+        let (send, told) = channel();
+        let _tail = follow(path, OpenOptions::default(), move |event| {
+            if matches!(event, TailEvent::CaughtUp) {
+                // Told on the follower's own thread.
+                let _ = send.send(fs::read_link("/proc/thread-self").unwrap());
+            }
+        });
+        let own = told.recv_timeout(Duration::from_secs(10)).unwrap();
+        let nanoseconds = || -> u64 {
+            let text = fs::read_to_string(Path::new("/proc").join(&own).join("schedstat")).unwrap();
+            text.split(' ').next().unwrap().parse().unwrap()
+        };
+        let before = nanoseconds();
+        thread::sleep(Duration::from_secs(5));
+        let spent = Duration::from_nanos(nanoseconds() - before);
+        assert!(spent < Duration::from_millis(5), "{spent:?}");
     }
 }

@@ -9,8 +9,8 @@ pub(crate) fn millis(value: Json<'_>) -> Option<i64> {
 
 /// Milliseconds since the epoch of an ISO 8601 point in time; without a zone it is UTC.
 pub(crate) fn iso_millis(text: &str) -> Option<i64> {
-    let (date, time) = text.trim().split_once(['T', ' '])?;
-    let (time, zone) = match time.find(['Z', '+', '-']) {
+    let (date, time) = text.trim().split_once(['T', 't', ' '])?;
+    let (time, zone) = match time.find(['Z', 'z', '+', '-']) {
         Some(at) => (time.get(..at)?, time.get(at..)?),
         None => (time, "Z"),
     };
@@ -51,7 +51,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 
 /// Seconds east of Greenwich of `Z`, `+02:00` or `-0530`.
 fn zone_seconds(zone: &str) -> Option<i64> {
-    if zone == "Z" {
+    if zone.eq_ignore_ascii_case("Z") {
         return Some(0);
     }
     let digits: String = zone.chars().filter(char::is_ascii_digit).collect();
@@ -71,8 +71,11 @@ mod tests {
         assert_eq!(iso_millis("2000-02-29T12:00:00.5Z"), Some(951_825_600_500));
         assert_eq!(iso_millis("2026-12-01T00:46:16.518Z"), Some(1_796_085_976_518));
         assert_eq!(iso_millis("2026-12-01T02:46:16.518+02:00"), Some(1_796_085_976_518));
-        assert_eq!(iso_millis("2026-12-01"), None);
-        assert_eq!(iso_millis("2026-13-01T00:00:00Z"), None);
-        assert_eq!(iso_millis("é-é-éTé:é:é"), None);
+        assert_eq!(iso_millis("2024-02-29t23:59:59.9z"), Some(1_709_251_199_900));
+        assert_eq!(iso_millis("2024-03-01T01:00:00+01:00"), Some(1_709_251_200_000));
+        let no_date = ["", "yesterday", "2026-12-01", "é-T-Z", "é-é-éTé:é:é"];
+        for wrong in no_date.into_iter().chain(["2026-13-01T00:00:00Z", "2026-12-01T00:xxZ"]) {
+            assert_eq!(iso_millis(wrong), None, "{wrong}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! One JSON-RPC message of a saved traffic, bare or wrapped, and which request a response answers.
 
-use crate::log::loose::milliseconds;
+use crate::log::timestamp::iso_millis;
 use serde_json::Value;
 
 /// A message with what its wrapper says.
@@ -38,7 +38,7 @@ fn inner(value: Value) -> Option<Value> {
 /// Seconds with a fraction, milliseconds, or RFC 3339.
 fn time(value: &Value) -> Option<i64> {
     if let Some(text) = value.as_str() {
-        return milliseconds(text);
+        return iso_millis(text);
     }
     // In milliseconds, the year 1973 is at 10^11; in seconds that is the year 5138.
     let number = value.as_f64()?;

@@ -10,7 +10,8 @@ use super::call::ToolCall;
 use super::calls::{Call, change_outcome};
 use super::peek;
 use super::turns::Turns;
-use crate::log::loose::{milliseconds, owned, plain_text, values, word};
+use crate::log::loose::{owned, plain_text, values, word};
+use crate::log::timestamp::iso_millis;
 use crate::log::{LogReader, Output};
 use crate::session::event::{Header, LogEvent, Place};
 use crate::session::{Damage, TurnState};
@@ -68,7 +69,7 @@ impl LogReader for CodexReader {
         let rows = values(place, line, out);
         let stands = rows.len() == 1 && !self.foreign;
         for value in rows {
-            let at = value["timestamp"].as_str().and_then(milliseconds);
+            let at = value["timestamp"].as_str().and_then(iso_millis);
             self.row(&Row { place, at, value: &value, stands }, out);
         }
     }
@@ -123,7 +124,7 @@ impl CodexReader {
         let spawn = &meta["source"]["subagent"]["thread_spawn"];
         let parent =
             ["parent_thread_id", "forked_from_id"].iter().find_map(|key| owned(&meta[*key]));
-        let created = meta["timestamp"].as_str().and_then(milliseconds).or(row.at);
+        let created = meta["timestamp"].as_str().and_then(iso_millis).or(row.at);
         out.events.push(LogEvent::Header(Header {
             id: owned(&meta["id"]),
             cwd: self.directory.clone(),

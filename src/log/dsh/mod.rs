@@ -7,7 +7,7 @@ mod row;
 mod sequence;
 mod tool;
 
-use super::{FoundSession, LogFormat, LogReader, Places};
+use super::{FoundSession, LogFormat, LogReader, Places, Skim};
 use crate::session::event::EditBody;
 use serde_json::Value;
 use std::path::Path;
@@ -43,6 +43,10 @@ impl LogFormat for Dsh {
 
     fn command_output(&self, row: &[u8]) -> Option<String> {
         body::output(row)
+    }
+
+    fn skim(&self) -> Option<Skim> {
+        Some(sequence::skim)
     }
 
     fn turn_start_mark(&self) -> Option<&'static [u8]> {

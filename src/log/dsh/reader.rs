@@ -7,7 +7,7 @@ use super::row::{
 };
 use super::sequence::{self, Sequence};
 use super::tool::{self, ToolKind};
-use crate::log::{LogReader, Output, rows};
+use crate::log::{LogReader, Output, Stretch, rows};
 use crate::session::event::{
     Command, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource, LogEvent, Place,
 };
@@ -46,6 +46,10 @@ impl LogReader for Reader {
 
     fn splits_rows(&self) -> bool {
         true
+    }
+
+    fn pass(&mut self, place: Place, stretch: &Stretch, out: &mut Output) {
+        self.number(place, stretch.first, stretch.next, out);
     }
 
     fn gap(&mut self) {
@@ -89,15 +93,20 @@ impl Reader {
             return;
         }
         if let Some((seq, n)) = row.numbers() {
-            if let Some(wrong) = self.sequence.arrive(seq, n) {
-                out.damages.push(damage(place, &wrong));
-            }
-            self.leave_seed(seq, out);
+            self.number(place, seq, seq.saturating_add(n), out);
         }
         if row.replaces() {
             return;
         }
         self.event(place, row, out);
+    }
+
+    /// Rows came that stand for the events from `first` to just before `next`.
+    fn number(&mut self, place: Place, first: u64, next: u64, out: &mut Output) {
+        if let Some(wrong) = self.sequence.arrive(first, next) {
+            out.damages.push(damage(place, &wrong));
+        }
+        self.leave_seed(first, out);
     }
 
     fn event(&mut self, place: Place, row: &Row<'_>, out: &mut Output) -> Option<()> {

@@ -1,18 +1,15 @@
 //! The numbers of rows: dense from 0, a packed row standing for several. Keeps count of passed-over rows from their bytes alone.
 
-use crate::log::rows;
+use crate::log::{Stretch, rows};
 use crate::session::event::Place;
 use memchr::memmem::Finder;
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 use std::sync::LazyLock;
 
 /// The number that the next row should have.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
     next: Option<u64>,
-    /// What stood in the last streamed row between its time and its chunk. It is the same for all
-    /// rows of a step, so that most rows need only be searched behind it.
-    between: Vec<u8>,
 }
 
 /// How each row of a streamed answer begins, when its writer puts the type first.
@@ -28,8 +25,6 @@ const PACKED: &[&[u8]] = &[
 static ROW_START: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"{\"type\":\""));
 
 static GAPS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"dt\":["));
-
-static CHUNK_OPENS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"chunk\":{"));
 
 /// Types that a review needs. All others are passed over.
 const NEEDED: &[&[u8]] = &[
@@ -65,56 +60,107 @@ impl Sequence {
         self.next = (header.line == 1).then_some(0);
     }
 
-    /// A row came that stands for `n` events from `seq` on; tells what is wrong with its number, if anything.
-    pub(super) fn arrive(&mut self, seq: u64, n: u64) -> Option<String> {
-        let expected = self.next.replace(seq.saturating_add(n))?;
-        (seq != expected)
-            .then(|| format!("rows are missing or doubled: expected seq {expected}, got {seq}"))
+    /// Rows came that stand for the events from `first` to just before `next`; tells what is wrong
+    /// with their number, if anything.
+    pub(super) fn arrive(&mut self, first: u64, next: u64) -> Option<String> {
+        let expected = self.next.replace(next)?;
+        (first != expected)
+            .then(|| format!("rows are missing or doubled: expected seq {expected}, got {first}"))
     }
 
     /// Passes over a row that tells nothing, if that can be seen from its bytes. A row whose number
     /// is not as expected, or that may not be alone on its line, is left to the parser.
     pub(super) fn skip(&mut self, line: &[u8]) -> bool {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if let Some(rest) = line.strip_prefix(CHUNK) {
-            return self.is_chunk(line, rest) && self.count(rest, 1);
-        }
-        if let Some(rest) = PACKED.iter().find_map(|prefix| line.strip_prefix(*prefix)) {
-            let n = members(rest).filter(|_| opens_only(line, &[b"\"data\":"]));
-            return n.is_some_and(|n| self.count(rest, n));
-        }
         line.is_empty()
-            || is_passed_over(line)
-                && is_alone(line)
-                && number_after_type(line).is_some_and(|rest| self.count(rest, 1))
+            || line == b"\r"
+            || Passed::first_of(line).is_some_and(|row| {
+                row.len == line.len() && self.next.is_none_or(|next| next == row.first) && {
+                    self.next = Some(row.next);
+                    true
+                }
+            })
     }
+}
 
-    /// Whether a streamed row is alone on its line; `numbers` is the row behind its type.
-    fn is_chunk(&mut self, line: &[u8], numbers: &[u8]) -> bool {
-        let Some(behind) = behind_time(numbers) else { return false };
-        if !self.between.is_empty()
-            && let Some(chunk) = behind.strip_prefix(self.between.as_slice())
-        {
-            return line.ends_with(b"}}}")
-                && !memchr_iter(b'{', chunk).any(|at| opens_object(chunk, at));
+/// The whole lines that a text begins with and that can be passed over, as far as their numbers
+/// follow on one another.
+pub(super) fn skim(text: &[u8]) -> Option<Stretch> {
+    let mut rows = Stretch { bytes: 0, lines: 0, first: 0, next: 0 };
+    while let Some(row) = text.get(rows.bytes..).and_then(Passed::first_of)
+        && text.get(rows.bytes + row.len) == Some(&b'\n')
+        && (rows.lines == 0 || row.first == rows.next)
+    {
+        if rows.lines == 0 {
+            rows.first = row.first;
         }
-        let alone = opens_only(line, &[b"\"data\":", b"\"chunk\":"]);
-        if alone && let Some(at) = CHUNK_OPENS.find(behind) {
-            self.between.clear();
-            self.between.extend_from_slice(&behind[..at + CHUNK_OPENS.needle().len()]);
-        }
-        alone
+        rows.bytes += row.len + 1;
+        rows.lines += 1;
+        rows.next = row.next;
     }
+    (rows.lines > 0).then_some(rows)
+}
 
-    /// Takes a number at the start of `rest` as that of the next `n` rows, if it is the expected one.
-    fn count(&mut self, rest: &[u8], n: u64) -> bool {
-        let Some(seq) = digits(rest) else { return false };
-        if self.next.is_some_and(|next| next != seq) {
-            return false;
+/// A row that tells nothing and is alone on its line.
+struct Passed {
+    /// Length of its line in bytes, without the `\n`.
+    len: usize,
+    first: u64,
+    next: u64,
+}
+
+impl Passed {
+    /// The row on the first line of a text, if that can be passed over.
+    fn first_of(text: &[u8]) -> Option<Self> {
+        if let Some(rest) = text.strip_prefix(CHUNK) {
+            let first = digits(rest)?;
+            let len = match plain_end(rest) {
+                Some(end) if is_closed(&rest[..end]) => CHUNK.len() + end,
+                _ => {
+                    let line = first_line(text);
+                    opens_only(line, &[b"\"data\":", b"\"chunk\":"]).then_some(line.len())?
+                }
+            };
+            return Some(Self { len, first, next: first.checked_add(1)? });
         }
-        self.next = seq.checked_add(n);
-        true
+        if let Some(rest) = PACKED.iter().find_map(|prefix| text.strip_prefix(*prefix)) {
+            let (line, first) = (first_line(text), digits(rest)?);
+            let n = members(line).filter(|_| opens_only(line, &[b"\"data\":"]))?;
+            return Some(Self { len: line.len(), first, next: first.checked_add(n)? });
+        }
+        if !is_passed_over(text) {
+            return None;
+        }
+        let (line, first) = (first_line(text), digits(number_after_type(text)?)?);
+        is_alone(line).then_some(Self { len: line.len(), first, next: first.checked_add(1)? })
     }
+}
+
+fn first_line(text: &[u8]) -> &[u8] {
+    memchr(b'\n', text).and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+/// Where the line ends, if no other row stands on it whose type has a slash, as the types of all
+/// rows have that end as a streamed row does. The slash is looked for along with the line's end.
+fn plain_end(text: &[u8]) -> Option<usize> {
+    let mut ends = memchr2_iter(b'\n', b'/', text);
+    let end = ends.find(|at| text[*at] == b'\n' || ends_in_kind(&text[..*at]));
+    match end {
+        Some(at) => (text[at] == b'\n').then_some(at),
+        None => Some(text.len()),
+    }
+}
+
+/// Whether a text ends with a key and the first word of its value. Inside a string the quotes would
+/// stand behind backslashes.
+fn ends_in_kind(text: &[u8]) -> bool {
+    let word = text.iter().rev().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let before = text[..text.len() - word].trim_ascii_end();
+    before.strip_suffix(b"\"").is_some_and(|before| before.trim_ascii_end().ends_with(b"\":"))
+}
+
+/// Whether a row's end closes itself, its data and its chunk.
+fn is_closed(row: &[u8]) -> bool {
+    row.strip_suffix(b"\r").unwrap_or(row).ends_with(b"}}}")
 }
 
 /// Whether the row's type, which must stand first, is one that no review needs.
@@ -133,20 +179,15 @@ fn number_after_type(line: &[u8]) -> Option<&[u8]> {
     line.get(b"{\"type\":\"".len() + kind.len()..)?.strip_prefix(b"\",\"seq\":")
 }
 
-/// What follows the digits of `SEQ,"time":TIME`.
-fn behind_time(numbers: &[u8]) -> Option<&[u8]> {
-    let rest = numbers.get(memchr(b',', numbers)?..)?.strip_prefix(b",\"time\":")?;
-    rest.get(memchr(b',', rest)?..)
-}
-
+/// The number that a text begins with, of up to 19 digits.
 fn digits(text: &[u8]) -> Option<u64> {
     let mut number: u64 = 0;
-    for (at, byte) in text.iter().enumerate() {
-        match byte {
-            b'0'..=b'9' => number = number.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?,
-            b',' | b'}' if at > 0 => return Some(number),
-            _ => return None,
+    for (at, byte) in text.iter().take(20).enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return (at > 0 && matches!(byte, b',' | b'}')).then_some(number);
         }
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
     }
     None
 }
@@ -163,6 +204,7 @@ fn members(row: &[u8]) -> Option<u64> {
 /// Whether the line is one whole row whose only objects are its own and those behind `keys`, in this
 /// order, so that no other row stands on the line.
 fn opens_only(line: &[u8], keys: &[&[u8]]) -> bool {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
     let closes = if keys.len() == 1 { &b"}}"[..] } else { b"}}}" };
     let mut keys = keys.iter();
     let mut opened = memchr_iter(b'{', line).skip(1).filter(|at| opens_object(line, *at));
@@ -184,22 +226,57 @@ fn is_alone(line: &[u8]) -> bool {
         let before = line.get(..at).unwrap_or_default();
         at > 0 && ![&b"\":"[..], b"[", b"},"].iter().any(|end| before.ends_with(end))
     };
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
     line.ends_with(b"}") && !rows::may_be_glued(line) && !ROW_START.find_iter(line).any(begins)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_are_read_as_they_are_written(number: u64, shift in 0..64, behind in "[ -~]{1,9}") {
+            let number = number >> shift;
+            let wanted = (number < 10_u64.pow(19)).then_some(number);
+            prop_assert_eq!(digits(format!("{number},{behind}").as_bytes()), wanted);
+            prop_assert_eq!(digits(format!("{number}}}").as_bytes()), wanted);
+            let text = format!("{number}{behind}");
+            let ends = behind.starts_with([',', '}']);
+            let goes_on = behind.starts_with(|first: char| first.is_ascii_digit());
+            prop_assert!(ends || goes_on || digits(text.as_bytes()).is_none());
+        }
+    }
 
     #[test]
     fn packed_rows_count_their_members() {
-        let mut sequence = Sequence { next: Some(14), ..Sequence::default() };
+        let mut sequence = Sequence { next: Some(14) };
         assert!(sequence.skip(br#"{"type":"text-chunks","seq0":14,"time0":1,"data":{"turn":1,"step":1,"index":0,"dt":[1,-2,0],"texts":["a","}","c","d"]}}"#));
         assert_eq!(sequence.next(), Some(18));
         assert!(sequence.skip(
             br#"{"type":"reasoning-chunks","seq0":18,"time0":1,"data":{"dt":[],"texts":["a"]}}"#
         ));
         assert_eq!(sequence.next(), Some(19));
+    }
+
+    #[test]
+    fn rows_are_skimmed_as_far_as_their_numbers_follow() {
+        let chunk = |seq: u32| {
+            format!(
+                "{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":1,\"data\":{{\"chunk\":{{\"text\":\"a/b \\\"turn/end\\\"\"}}}}}}\n"
+            )
+        };
+        let packed = "{\"type\":\"text-chunks\",\"seq0\":2,\"time0\":1,\"data\":{\"dt\":[1],\"texts\":[\"a\",\"b\"]}}\n";
+        let other = "{\"type\":\"step/start\",\"seq\":4,\"time\":1,\"data\":{}}\r\n";
+        let needed = "{\"type\":\"turn/end\",\"seq\":5,\"time\":1,\"data\":{\"turn\":1}}\n";
+        let text = [&chunk(0), &chunk(1), packed, other].concat();
+        let all = Stretch { bytes: text.len(), lines: 4, first: 0, next: 5 };
+        assert_eq!(skim(text.as_bytes()), Some(all));
+        assert_eq!(skim((text.clone() + needed).as_bytes()), Some(all));
+        assert_eq!(skim((text.clone() + &chunk(9)).as_bytes()), Some(all), "a number is missing");
+        assert_eq!(skim((text.clone() + chunk(5).trim_end()).as_bytes()), Some(all), "no line end");
+        assert_eq!(skim(needed.as_bytes()), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,12 @@ pub(super) fn recognizes(path: &Path, head: &[u8]) -> bool {
     head.starts_with(MAGIC) && Database::open(path).is_ok_and(|base| base.has_tables())
 }
 
-/// Differs when the data base or its log may have changed.
+/// Both copies of the head of a log's index, which tells how far the log counts
+/// (<https://www.sqlite.org/walformat.html>, 2.1).
+const INDEX_HEAD: u64 = 96;
+
+/// Differs when the data base or its log may have changed. A log grows a moment before its index
+/// says that it has, and only then can the new rows be read: so the index counts too.
 pub(super) fn version(path: &Path) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     for (index, file) in [path.to_owned(), beside(path, "-wal")].iter().enumerate() {
@@ -57,6 +62,11 @@ pub(super) fn version(path: &Path) -> io::Result<u64> {
             Err(_) => 0_u8.hash(&mut hasher),
         }
     }
+    let mut head = Vec::new();
+    if let Ok(index) = File::open(beside(path, "-shm")) {
+        index.take(INDEX_HEAD).read_to_end(&mut head)?;
+    }
+    head.hash(&mut hasher);
     Ok(hasher.finish())
 }
 
