@@ -7,7 +7,7 @@ use super::out;
 use super::review::Session;
 use crate::log::open::{LogFile, OpenOptions};
 use crate::reader::{Reader, TurnHead, summary};
-use crate::session::{CommandKind, CommandOutcome, RanCommand, SessionInfo, Turn, TurnState};
+use crate::session::{RanCommand, SessionInfo, Turn, TurnState};
 use crate::text;
 use anyhow::Context;
 use serde::Serialize;
@@ -170,17 +170,7 @@ fn turn(out: &mut dyn Write, head: &TurnHead) -> std::io::Result<()> {
 
 /// `✗ test (exit 101)  cargo test`
 fn ran(command: &RanCommand) -> String {
-    let mark = match command.outcome {
-        CommandOutcome::Passed => '✓',
-        CommandOutcome::Failed => '✗',
-        CommandOutcome::Unknown => '?',
-    };
-    let kind = match command.kind {
-        CommandKind::Test => "test",
-        CommandKind::Build => "build",
-        CommandKind::Lint => "lint",
-        CommandKind::Other => "$",
-    };
+    let (mark, kind) = (command.outcome.mark(), command.kind.word());
     let code = command.exit_code.filter(|code| *code != 0);
     let code = code.map_or_else(String::new, |code| format!(" (exit {code})"));
     format!("{mark} {kind}{code}  {}", text::fit(&text::first_line(&command.command), 72))

@@ -157,6 +157,29 @@ pub enum CommandOutcome {
     Unknown,
 }
 
+impl CommandKind {
+    /// One word for a person; `$` for a command that is for nothing known.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Build => "build",
+            Self::Lint => "lint",
+            Self::Other => "$",
+        }
+    }
+}
+
+impl CommandOutcome {
+    /// One sign for a person.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Passed => "✓",
+            Self::Failed => "✗",
+            Self::Unknown => "?",
+        }
+    }
+}
+
 /// The changed files of a turn (or of two trees).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -118,6 +118,17 @@ impl Line<'_, '_> {
         if turn.head.inherited {
             badges.push(("inherited".into(), Role::Dim));
         }
+        let room = usize::from(self.area.width) / 2;
+        let mut ran = super::ran::badges(&head.commands);
+        let cells = |parts: &[(String, Role)]| -> usize {
+            parts.iter().map(|(part, _)| text::width(part) + 1).sum()
+        };
+        // What went well is the first to go where it is narrow.
+        while cells(&badges) + cells(&ran) > room && !ran.is_empty() {
+            let well = ran.iter().rposition(|(_, role)| *role == Role::Good);
+            ran.remove(well.unwrap_or(ran.len() - 1));
+        }
+        badges.splice(0..0, ran);
         let end = self.right(&badges);
         let prompt = text::first_line(&head.prompt);
         let prompt = if prompt.is_empty() { "(no prompt)".into() } else { prompt };

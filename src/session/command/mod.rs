@@ -45,6 +45,14 @@ pub fn ran(record: &CommandRecord, output: impl FnOnce() -> Option<String>) -> R
     }
 }
 
+/// The latest outcome of tests, builds and linters, in this order; none of a kind that did not run.
+pub fn latest(commands: &[RanCommand]) -> impl Iterator<Item = (CommandKind, CommandOutcome)> + '_ {
+    [CommandKind::Test, CommandKind::Build, CommandKind::Lint].into_iter().filter_map(|kind| {
+        let latest = commands.iter().rev().find(|command| command.kind == kind)?;
+        Some((kind, latest.outcome))
+    })
+}
+
 fn outcome(
     line: &line::Line,
     record: &CommandRecord,
