@@ -78,7 +78,7 @@ fn report(
             summary(&list.objects, &list.changes, Some(head.turn.turn), time, most)
         });
         let commands = reader.commands(head.turn.turn);
-        turns.push(Turn { changes, commands, ..head.turn });
+        turns.push(Turn { commands, changes, ..head.turn });
     }
     out::json(&Report { session: reader.info(), turns })
 }

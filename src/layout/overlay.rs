@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 /// The rectangle of an overlay with a title line; the status bar stays free.
 pub fn overlay((width, height): (u16, u16)) -> Rect {
     let x = if width >= 60 { 3 } else { 0 };
-    let y = if height >= 16 { 1 } else { 0 };
+    let y = u16::from(height >= 16);
     let height = height.saturating_sub(1 + 2 * y);
     Rect { x, y, width: width.saturating_sub(2 * x), height }
 }

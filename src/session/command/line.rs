@@ -205,7 +205,7 @@ impl Parser {
             }
             words.push(word);
         }
-        self.program(words, line)
+        self.program(&words, line)
     }
 
     fn nested(&mut self, end: End) -> Line {
@@ -220,13 +220,13 @@ impl Parser {
         group
     }
 
-    fn program(&mut self, words: Vec<String>, line: &mut Line) -> Option<Stage> {
+    fn program(&self, words: &[String], line: &mut Line) -> Option<Stage> {
         if words.first().is_some_and(|word| word == "set") {
             let options = || words.iter().skip(1).filter(|word| word.starts_with('-'));
             line.errexit |= options().any(|word| word.contains('e'));
             line.pipefail |= words.iter().any(|word| word == "pipefail");
         }
-        match unwrapped(&words)? {
+        match unwrapped(words)? {
             Real::Words(words) => {
                 let kind = kind_of_words(&words);
                 Some(Stage::Program(words, kind))
