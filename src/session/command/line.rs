@@ -2,7 +2,7 @@
 
 use super::tools::kind_of_words;
 use super::words::{Token, tokens};
-use super::wrap::{Real, unwrapped};
+use super::wrap::{Real, name_of, unwrapped};
 use crate::session::CommandKind;
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -19,6 +19,8 @@ pub(super) struct Line {
     /// Its status cannot be followed: there is a loop or a condition in it, or what gives its kind
     /// runs in the background or in a substitution.
     pub(super) is_unclear: bool,
+    /// A filter behind what gives its kind lets through what went well and not what failed.
+    pub(super) picks_success: bool,
     /// `set -o pipefail` stands in it.
     pub(super) pipefail: bool,
     /// `set -e` stands in it.
@@ -63,6 +65,26 @@ impl Stage {
             Self::Program(_, kind) => *kind,
             Self::Shell(line) | Self::Group(line) => line.kind,
         }
+    }
+}
+
+/// Programs that let lines through by what stands in them.
+const FILTERS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack"];
+
+impl Stage {
+    /// Whether it lets through what went well and not what failed, of what runs before it.
+    fn picks_success(&self, before: CommandKind) -> bool {
+        let words = match self {
+            Self::Shell(line) | Self::Group(line) => return line.picks_success,
+            Self::Program(words, _) => words,
+        };
+        let is_filter = words.first().is_some_and(|word| FILTERS.contains(&name_of(word)));
+        if before == CommandKind::Other || !is_filter || words.iter().any(|word| word == "-v") {
+            return false;
+        }
+        let wanted = words.get(1..).unwrap_or_default().join(" ").to_lowercase();
+        let names = |parts: &[&str]| parts.iter().any(|part| wanted.contains(part));
+        names(&["ok", "pass", "success"]) && !names(&["fail", "err"])
     }
 }
 
@@ -149,8 +171,11 @@ impl Parser {
 
     fn pipeline(&mut self, joint: Joint, line: &mut Line) -> Step {
         let mut step = Step { joint, negated: false, stages: Vec::new() };
+        let mut before = CommandKind::Other;
         loop {
             if let Some(stage) = self.stage(&mut step.negated, line) {
+                line.picks_success |= stage.picks_success(before);
+                before = stronger(before, stage.kind());
                 line.kind = stronger(line.kind, stage.kind());
                 step.stages.push(stage);
             }

@@ -73,7 +73,12 @@ fn outcome(
     }
     let by_output = output()
         .map_or(CommandOutcome::Unknown, |output| output::told_by_output(line.kind, &output));
-    if is_word && by_output == CommandOutcome::Unknown { by_status } else { by_output }
+    match by_output {
+        CommandOutcome::Unknown if is_word => by_status,
+        // What failed may have been filtered out.
+        CommandOutcome::Passed if line.picks_success => CommandOutcome::Unknown,
+        told => told,
+    }
 }
 
 fn head(command: &str) -> &str {
@@ -254,6 +259,7 @@ mod tests {
         ("cargo test", Passed, "error: this is what a test prints\ntest result: ok. 1 passed; 0 failed; 0 ignored"),
         ("cargo test", Unknown, "   Compiling x v0.1.0\n    Finished `test` profile [unoptimized] target(s) in 0.1s"),
         ("cargo test", Unknown, "test shows::test_result_failed ... ok"),
+        ("cargo test --no-fail-fast", Failed, "test result: ok. 1 passed; 0 failed\nerror: 2 targets failed:\n    `-p a --lib`"),
         ("cargo nextest run", Failed, "     Summary [   0.005s] 5 tests run: 4 passed, 1 failed, 0 skipped"),
         ("cargo nextest run", Passed, "     Summary [   0.005s] 5 tests run: 5 passed, 0 skipped"),
         ("cargo build", Failed, "error: could not compile `x` (bin \"x\") due to 2 previous errors"),
@@ -351,6 +357,21 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_filter_may_hide_what_failed() {
+        let output = "test result: ok. 2 passed; 0 failed";
+        let of = |filter: &str| {
+            let line = format!("cargo test 2>&1 | {filter}");
+            outcome_of(&record(&line, Some(0), Unknown), || Some(output.into()))
+        };
+        assert_eq!(of("grep 'test result: ok'"), Unknown);
+        assert_eq!(of("grep -c passed | cat"), Unknown);
+        assert_eq!(of("grep 'test result'"), Passed);
+        assert_eq!(of("grep -E 'passed|failed'"), Passed);
+        assert_eq!(of("grep -v ok"), Passed);
+        assert_eq!(of("tail -3"), Passed);
     }
 
     #[test]

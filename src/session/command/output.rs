@@ -35,7 +35,7 @@ pub(super) fn told_by_output(kind: CommandKind, output: &str) -> CommandOutcome 
     let is_meant = |of: About| of == about || of == All;
     let (mut failed, mut passed, mut wrong) = (false, false, false);
     let mut protocol = Protocol::default();
-    for line in output.lines() {
+    for line in ending(output).lines() {
         let line = without_colours(line);
         match protocol.take(&line).or_else(|| closing(&line)) {
             Some(Failed(of)) if is_meant(of) => failed = true,
@@ -50,6 +50,17 @@ pub(super) fn told_by_output(kind: CommandKind, output: &str) -> CommandOutcome 
         (false, true, _) => CommandOutcome::Passed,
         (false, false, false) => CommandOutcome::Unknown,
     }
+}
+
+/// So much of an output is looked at, in bytes: closing lines stand at its end.
+const LOOKED_AT: usize = 1 << 20;
+
+fn ending(output: &str) -> &str {
+    let mut start = output.len().saturating_sub(LOOKED_AT);
+    while !output.is_char_boundary(start) {
+        start += 1;
+    }
+    output.get(start..).unwrap_or_default()
 }
 
 /// What only several lines together say.
@@ -268,6 +279,12 @@ fn found(line: &str) -> Option<Said> {
     if let Some((files, rest)) = line.split_once(" inspected, ") {
         files.split_whitespace().next()?.parse::<u64>().ok()?;
         return Some(if rest.starts_with("no offenses") { Passed(Code) } else { Failed(Code) });
+    }
+    // Of cargo, at the end: `error: 2 targets failed:`.
+    if line.starts_with("error: ")
+        && (line.ends_with(" target failed:") || line.ends_with(" targets failed:"))
+    {
+        return Some(Failed(Tests));
     }
     let line = line.strip_prefix("[ERROR] ").unwrap_or(line);
     let rest = line.strip_prefix("Found ")?;
