@@ -12,6 +12,7 @@ const MAX_DEPTH: u32 = 16;
 
 /// A command line.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 pub(super) struct Line {
     pub(super) steps: Vec<Step>,
     /// The strongest kind among its commands.

@@ -192,7 +192,9 @@ pub(super) fn kind_of_words(words: &[String]) -> CommandKind {
         "cargo" => cargo(args),
         "npm" | "pnpm" | "yarn" | "bun" => javascript(name, args),
         "deno" if verb(args, &[]) == Some("task") => target_of(args),
-        "nx" | "turbo" | "lerna" | "ng" | "moon" => by_verb(name, args).max_with(runs_target(args)),
+        "nx" | "turbo" | "lerna" | "ng" | "moon" => {
+            stronger(by_verb(name, args), runs_target(args))
+        }
         "composer" => target_of_or_verb(args),
         "go" if has(&["-exec"]) => Other,
         "zig" if verb(args, &[]) == Some("build") => {
@@ -228,16 +230,6 @@ pub(super) fn kind_of_words(words: &[String]) -> CommandKind {
     }
 }
 
-trait MaxWith {
-    fn max_with(self, other: Self) -> Self;
-}
-
-impl MaxWith for CommandKind {
-    fn max_with(self, other: Self) -> Self {
-        stronger(self, other)
-    }
-}
-
 /// The first word that is no option.
 fn verb<'w>(args: &'w [String], valued: &[&str]) -> Option<&'w str> {
     options_skipped(args, valued).first().map(String::as_str)
@@ -253,14 +245,14 @@ fn by_verb(name: &str, args: &[String]) -> CommandKind {
 }
 
 fn format_check(name: &str, args: &[String]) -> Option<CommandKind> {
-    let (words, flags) = FORMATTERS.iter().find(|(words, _)| {
+    let (_, flags) = FORMATTERS.iter().find(|(words, _)| {
         let mut wanted = words.iter();
         wanted.next() == Some(&name)
             && wanted.next().is_none_or(|w| verb(toolchain_skipped(args), &[]) == Some(w))
     })?;
     let checks = args.iter().any(|word| flags.contains(&word.as_str()));
     // A formatter that changes files is for something else.
-    (checks || words.len() > 1 || name != "taplo").then_some(if checks { Lint } else { Other })
+    Some(if checks { Lint } else { Other })
 }
 
 /// `cargo +nightly test`.
@@ -355,9 +347,8 @@ fn python(args: &[String]) -> CommandKind {
     }
     let script = options_skipped(args, &["-W", "-X", "-c"]);
     match script.first().map(|word| name_of(word)) {
-        Some("manage.py" | "setup.py" | "runtests.py") => {
-            let own = script.get(1).map_or(Other, |verb| target_kind(verb, Lint));
-            if script[0].ends_with("runtests.py") { Test } else { own }
+        Some("manage.py" | "setup.py") => {
+            script.get(1).map_or(Other, |verb| target_kind(verb, Lint))
         }
         _ => kind_of_script(script),
     }
