@@ -1,8 +1,8 @@
 //! Did it work? What a command was for, and how it went, from its line, its status and its output.
 //!
-//! The line is read as a shell reads it ([`words`], [`line`]), without what only wraps a command
-//! ([`wrap`]); tables say which program is for what ([`tools`], [`target`]). The status is believed
-//! where the line does not hide it ([`status`]); else the output decides ([`output`], [`summary`]).
+//! The line is read as a shell reads it (`words`, `line`), without what only wraps a command
+//! (`wrap`); tables say which program is for what (`tools`, `target`). The status is believed
+//! where the line does not hide it (`status`); else the output decides (`output`, `summary`).
 
 mod line;
 mod output;
