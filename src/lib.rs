@@ -7,7 +7,7 @@
 //!
 //! | floor | room | holds |
 //! |---|---|---|
-//! | 0 | [`session`] | the nouns: session, turn, changed file, comparison; the turn model |
+//! | 0 | [`session`] | the nouns: session, turn, changed file, comparison; the turn model; what commands were for and how they went |
 //! | 0 | [`text`] | graphemes, cells, visible glyphs for what must not be sent to a terminal |
 //! | 1 | [`diff`] | two texts → changes, within a deadline |
 //! | 1 | [`log`] | bytes → lines → events, one file per agent; the tail; discovery |

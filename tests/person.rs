@@ -2,7 +2,7 @@
 
 use handback::app::{App, Choices, Chord, Effect, Event, Subject, update};
 use handback::content::GitObjects;
-use handback::diff::Limit;
+use handback::diff::{Limit, Text};
 use handback::log::open::{LogFile, OpenOptions};
 use handback::log::source::Stored;
 use handback::reader::{ReadOptions, Reader, compare, count_all, whole};
@@ -63,6 +63,7 @@ impl Person {
         person.see(Event::Info(info));
         person.see(Event::Turns { from: 0, turns });
         person.see(Event::Indexed(true));
+        person.look_at_commands();
         person
     }
 
@@ -74,6 +75,13 @@ impl Person {
                 events.extend(self.perform(effect));
             }
         }
+    }
+
+    /// Lets the reader tell of all turns' commands, as it does when nobody asks it anything.
+    pub fn look_at_commands(&mut self) {
+        let turns: Vec<u32> = self.app.turns.iter().map(|turn| turn.head.turn.turn).collect();
+        let commands = turns.into_iter().map(|turn| (turn, self.reader.commands(turn))).collect();
+        self.see(Event::Commands(commands));
     }
 
     fn perform(&mut self, effect: Effect) -> Vec<Event> {
@@ -89,6 +97,14 @@ impl Person {
                     found.lock().unwrap().extend(counts);
                 });
                 vec![Event::Counted { turn, revision, counts: found.into_inner().unwrap() }]
+            }
+            Effect::LoadCommands { turn } => {
+                vec![Event::Commands(vec![(turn, self.reader.commands(turn))])]
+            }
+            Effect::LoadOutput { request, turn, nth } => {
+                let output = self.reader.command_output(turn, nth);
+                let output = output.map(|text| Arc::new(Text::new(text.into_bytes().into())));
+                vec![Event::Output { request, output }]
             }
             Effect::Compare { request, subject } => {
                 let shown = compared(&self.reader.objects(), &subject);

@@ -688,3 +688,41 @@ fn without_whole_texts_the_hunks_are_those_of_the_log() {
     }
     assert!(sessions.is_empty() || compared >= 30, "only {compared} files were compared");
 }
+
+/// The agent's own snapshots show a change: no tool made it.
+#[test]
+fn what_only_snapshots_show_is_a_commands_or_nobodys() {
+    use handback::session::Origin;
+    use handback::session::event::{Command as Ran, SNAPSHOT_TOOL};
+    let cases =
+        [(Some(true), Origin::Shell), (Some(false), Origin::Outside), (None, Origin::Outside)];
+    for (is_shell, wanted) in cases {
+        let mut transcript = Transcript::default();
+        let edit = |path: &str, tool: &str| {
+            LogEvent::Edit(Edit {
+                turn: 1,
+                call_id: format!("{tool} {path}"),
+                tool: tool.into(),
+                path: path.into(),
+                outcome: EditOutcome::Applied,
+                body: EditSource::Kept(Arc::new(EditBody {
+                    before: Some("a\n".into()),
+                    after: Some("b\n".into()),
+                    ..EditBody::default()
+                })),
+            })
+        };
+        transcript.apply(edit("named", "edit"));
+        transcript.apply(edit("shown", SNAPSHOT_TOOL));
+        if let Some(is_shell) = is_shell {
+            let (call_id, command) = ("c".to_owned(), "make".to_owned());
+            transcript.apply(LogEvent::Command(Ran { turn: 1, call_id, command, is_shell }));
+        }
+        let rules = PathRules { root: "/w".into(), cwd: "/w".into(), home: "/h".into() };
+        let told = Told::default();
+        let changes = Replay::new(rules).turn(1, &transcript.turns, &told).unwrap();
+        let origins: Vec<_> =
+            changes.files.iter().map(|c| (c.file.path.as_str(), c.file.origin)).collect();
+        assert_eq!(origins, [("named", Origin::Tool), ("shown", wanted)], "{is_shell:?}");
+    }
+}

@@ -2,10 +2,10 @@
 
 use super::chord::Chord;
 use crate::content::{Changes, FileChange};
-use crate::diff::Comparison;
+use crate::diff::{Comparison, Text};
 use crate::layout::Plan;
 use crate::reader::{Counts, Shown, TurnHead};
-use crate::session::SessionInfo;
+use crate::session::{RanCommand, SessionInfo};
 use std::sync::Arc;
 
 /// Something happened outside.
@@ -67,6 +67,15 @@ pub enum Event {
         request: u64,
         /// The rows of the plan that hold a match, in order.
         rows: Vec<u32>,
+    },
+    /// The commands of some turns, by the turn's number.
+    Commands(Vec<(u32, Vec<RanCommand>)>),
+    /// What a command printed.
+    Output {
+        /// The number of the request.
+        request: u64,
+        /// What it printed, or why that cannot be shown.
+        output: Result<Arc<Text>, String>,
     },
     /// Something to tell in the status bar.
     Warning(String),
@@ -141,6 +150,20 @@ pub enum Effect {
     },
     /// Nobody waits for a comparison any more.
     CancelCompare,
+    /// Find out which commands ran in a turn; the answer is `Event::Commands`.
+    LoadCommands {
+        /// The turn's number.
+        turn: u32,
+    },
+    /// Read what a command printed; the answer is `Event::Output`.
+    LoadOutput {
+        /// The number of the request.
+        request: u64,
+        /// The turn's number.
+        turn: u32,
+        /// The command's 0-based place in the turn's list.
+        nth: usize,
+    },
     /// Search the lines; the answer is `Event::Found`.
     Search {
         /// The number of the request.

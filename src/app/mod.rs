@@ -8,6 +8,7 @@ mod event;
 mod notes;
 mod outline;
 mod prompt;
+mod ran;
 mod update;
 mod viewer;
 mod viewport;
@@ -20,6 +21,7 @@ pub use event::{Effect, Event, Live, Subject};
 pub use notes::size;
 pub use outline::{Item, Load, Outline, TurnView};
 pub use prompt::Prompt;
+pub use ran::{Printed, Ran};
 pub use update::update;
 pub use viewer::{Search, Viewer};
 pub use viewport::Viewport;
@@ -47,6 +49,8 @@ pub enum Overlay {
     Help(usize),
     /// A line is being typed.
     Prompt(Prompt),
+    /// The commands of a turn.
+    Ran(Ran),
 }
 
 /// What the person chose, and what stays when another file is opened.
@@ -146,7 +150,14 @@ impl App {
     /// Nothing that was asked for is still awaited.
     pub fn is_settled(&self) -> bool {
         let is_asked = self.open_turn().is_some_and(|turn| turn.changes == Load::Asked);
-        !is_asked && !self.viewer.is_waiting && (self.is_indexed || !self.turns.is_empty())
+        let is_read = match &self.overlay {
+            Overlay::Ran(ran) => ran.is_known(),
+            _ => true,
+        };
+        !is_asked
+            && is_read
+            && !self.viewer.is_waiting
+            && (self.is_indexed || !self.turns.is_empty())
     }
 
     fn text_height(&self) -> usize {

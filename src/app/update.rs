@@ -5,6 +5,7 @@ use super::command::lookup;
 use super::event::{Effect, Event, Subject};
 use super::outline::{Item, Load, TurnView};
 use super::prompt::Typed;
+use super::ran;
 use super::{App, Focus, Overlay, Search};
 use crate::reader::Shown;
 use crate::reader::TurnHead;
@@ -63,6 +64,14 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
             take_matches(app, request, rows);
             Vec::new()
         }
+        Event::Commands(turns) => {
+            ran::take_commands(app, turns);
+            Vec::new()
+        }
+        Event::Output { request, output } => {
+            ran::take_output(app, request, output);
+            Vec::new()
+        }
         Event::Warning(text) => {
             app.message = Some(text);
             Vec::new()
@@ -89,6 +98,9 @@ fn key(app: &mut App, chord: super::Chord) -> Vec<Effect> {
                 begin_search(app, pattern)
             }
         };
+    }
+    if matches!(app.overlay, Overlay::Ran(_)) {
+        return ran::key(app, chord);
     }
     let before = app.viewer.view.cursor;
     let effects = lookup(chord, app.focus).map_or_else(Vec::new, |command| (command.run)(app));
@@ -228,6 +240,7 @@ fn take_turns(app: &mut App, from: usize, turns: Vec<TurnHead>) -> Vec<Effect> {
             view.counts = std::mem::take(&mut known.counts);
             view.changes = std::mem::take(&mut known.changes);
             view.loaded = known.loaded;
+            view.head.turn.commands = std::mem::take(&mut known.head.turn.commands);
             if !same {
                 app.news = Some(view.head.turn.turn);
                 if !matches!(view.changes, Load::Known(_)) {

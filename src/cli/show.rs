@@ -7,7 +7,7 @@ use super::out;
 use super::review::Session;
 use crate::log::open::{LogFile, OpenOptions};
 use crate::reader::{Reader, TurnHead, summary};
-use crate::session::{SessionInfo, Turn, TurnState};
+use crate::session::{RanCommand, SessionInfo, Turn, TurnState};
 use crate::text;
 use anyhow::Context;
 use serde::Serialize;
@@ -77,7 +77,8 @@ fn report(
             let (time, most) = (environment.diff_timeout, environment.max_files);
             summary(&list.objects, &list.changes, Some(head.turn.turn), time, most)
         });
-        turns.push(Turn { changes, ..head.turn });
+        let commands = reader.commands(head.turn.turn);
+        turns.push(Turn { commands, changes, ..head.turn });
     }
     out::json(&Report { session: reader.info(), turns })
 }
@@ -133,6 +134,9 @@ fn stat(environment: &Environment, reader: &mut Reader, heads: &[TurnHead]) -> a
         writeln!(out, "{} session {} {title}", info.format, text::clean(&info.id))?;
         for head in heads {
             turn(out, head)?;
+            for command in reader.commands(head.turn.turn) {
+                writeln!(out, "  {}", ran(&command))?;
+            }
             if let Some(list) = list(reader, head.turn.turn)? {
                 list.stat(environment, out)?;
             }
@@ -162,4 +166,12 @@ fn turn(out: &mut dyn Write, head: &TurnHead) -> std::io::Result<()> {
         writeln!(out, "  ◆ {}  {status}  {what}", text::clean(&file.display))?;
     }
     Ok(())
+}
+
+/// `✗ test (exit 101)  cargo test`
+fn ran(command: &RanCommand) -> String {
+    let (mark, kind) = (command.outcome.mark(), command.kind.word());
+    let code = command.exit_code.filter(|code| *code != 0);
+    let code = code.map_or_else(String::new, |code| format!(" (exit {code})"));
+    format!("{mark} {kind}{code}  {}", text::fit(&text::first_line(&command.command), 72))
 }

@@ -4,12 +4,14 @@
 
 mod areas;
 mod columns;
+mod overlay;
 mod plan;
 mod split;
 mod unified;
 
 pub use areas::{Areas, MIN_SIZE, Panes, areas};
 pub use columns::{Columns, columns};
+pub use overlay::overlay;
 pub use plan::{Plan, Row, RowKind, plan};
 
 use crate::diff::Change;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// A turn without its changes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnHead {
-    /// As the outside sees it; `changes` is none here.
+    /// As the outside sees it; `changes` is none here, and `commands` is empty.
     pub turn: Turn,
     /// Where the presented files are, in the order of `turn.presented`.
     pub deliverables: Vec<PathBuf>,

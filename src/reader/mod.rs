@@ -1,5 +1,6 @@
 //! An opened session: its log, its sources, each turn's changes and comparisons.
 
+mod commands;
 mod compare;
 mod head;
 mod patch;

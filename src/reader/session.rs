@@ -1,5 +1,6 @@
 //! One opened session: the log's transcript, and what each of its turns changed.
 
+use super::commands::{Commands, Printed};
 use super::head::TurnHead;
 use super::present::presented;
 use super::recorded::{self, Recorded};
@@ -13,7 +14,7 @@ use crate::record::session_key;
 use crate::replay::Replay;
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
-use crate::session::{Damage, SessionInfo, Turn};
+use crate::session::{Damage, RanCommand, SessionInfo, Turn};
 use crate::snapshot::compare::{TreePlace, changes_between};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,7 @@ pub struct Reader {
     stored: Option<Stored>,
     transcript: Transcript,
     damages: Vec<Damage>,
+    commands: Commands,
     /// Made when the working directory is known.
     place: Option<Place>,
     recorded: Recorded,
@@ -98,6 +100,7 @@ impl Reader {
             stored: None,
             transcript: Transcript::default(),
             damages: Vec::new(),
+            commands: Commands::default(),
             place: None,
         }
     }
@@ -142,6 +145,7 @@ impl Reader {
         for event in output.events {
             if event == crate::session::event::LogEvent::Reset {
                 self.damages.clear();
+                self.commands = Commands::default();
                 self.place = None;
             }
             self.transcript.apply(event);
@@ -241,6 +245,23 @@ impl Reader {
         if let Some(directory) = self.recorded.objects().map(Path::to_path_buf) {
             self.place().add_objects(directory);
         }
+    }
+
+    /// The shell commands that the agent ran in a turn, in order. Their outputs are read only where
+    /// nothing else tells how they went; what is known of a command is kept.
+    pub fn commands(&mut self, turn: u32) -> Vec<RanCommand> {
+        let Some(record) = self.transcript.turn(turn) else { return Vec::new() };
+        let mut printed = Printed::new(self.format, self.stored.clone());
+        self.commands.of(record, &mut printed)
+    }
+
+    /// What a command printed; `nth` is its 0-based place in [`Reader::commands`].
+    ///
+    /// # Errors
+    /// One line: the log does not hold it, or it cannot be read.
+    pub fn command_output(&self, turn: u32, nth: usize) -> Result<String, String> {
+        let record = self.transcript.turn(turn).ok_or("there is no such turn")?;
+        Printed::new(self.format, self.stored.clone()).nth(record, nth)
     }
 
     /// A source for comparisons, for a thread of its own.

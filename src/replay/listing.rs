@@ -5,7 +5,7 @@ use super::chain::{Chains, Walk, What, prefer};
 use super::locate::{Mismatch, Normal, has_own_ends};
 use super::{State, Texts};
 use crate::content::{Changes, ContentId, FileChange, Pair};
-use crate::session::event::{AppliedHunk, EditAction, EditBody};
+use crate::session::event::{AppliedHunk, EditAction, EditBody, SNAPSHOT_TOOL};
 use crate::session::path::{PathRules, cmp_utf16, escape_name, resolve};
 use crate::session::transcript::TurnRecord;
 use crate::session::{ChangedFile, ChangesSource, FileStatus, Origin};
@@ -138,12 +138,29 @@ impl Listing<'_> {
         let file = ChangedFile {
             path: shown.path,
             display: shown.display,
-            origin: Origin::Tool,
+            origin: self.origin(chain, turn),
             status,
             old_path: old_path.filter(|_| status == FileStatus::Renamed),
             ..ChangedFile::default()
         };
         Some(FileChange { file, pair, counted: false, note })
+    }
+
+    /// Who changed a file in a turn: a tool, if any of its edits is a tool's own. What only the
+    /// agent's snapshots show is a command's, where one ran.
+    fn origin(&self, chain: usize, turn: usize) -> Origin {
+        let Some(record) = self.turns.get(turn) else { return Origin::default() };
+        let Some(chain) = self.chains.all.get(chain) else { return Origin::default() };
+        let steps = chain.steps.get(chain.steps_of(turn)).unwrap_or_default();
+        let by_tool = steps.iter().any(|step| {
+            let What::Edit { at, .. } = step.what else { return false };
+            record.edits.get(at).is_some_and(|edit| edit.tool != SNAPSHOT_TOOL)
+        });
+        match (by_tool, record.ran_shell()) {
+            (true, _) => Origin::Tool,
+            (false, true) => Origin::Shell,
+            (false, false) => Origin::Outside,
+        }
     }
 
     /// The applied hunks of a turn's edits in the order of the edits, numbered where they are found.

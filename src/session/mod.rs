@@ -2,6 +2,7 @@
 //!
 //! The JSON shapes are those of the outside interface: camelCase keys, one to one with `show --json`.
 
+pub mod command;
 pub mod event;
 pub mod path;
 pub mod transcript;
@@ -154,6 +155,29 @@ pub enum CommandOutcome {
     /// The log does not tell.
     #[default]
     Unknown,
+}
+
+impl CommandKind {
+    /// One word for a person; `$` for a command that is for nothing known.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Build => "build",
+            Self::Lint => "lint",
+            Self::Other => "$",
+        }
+    }
+}
+
+impl CommandOutcome {
+    /// One sign for a person.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Passed => "✓",
+            Self::Failed => "✗",
+            Self::Unknown => "?",
+        }
+    }
 }
 
 /// The changed files of a turn (or of two trees).

@@ -1,13 +1,15 @@
 //! The session on a thread of its own: follows the log, keeps the transcript, answers what turns changed.
 
+use super::commands::Commands;
 use super::workers::{Objects, Send};
 use crate::app::{Event, Live};
+use crate::diff::Text;
 use crate::log::open::LogFile;
 use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
 use crate::record::RecordEvent;
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 
@@ -15,6 +17,10 @@ use std::thread;
 pub(super) enum Ask {
     /// What a turn changed.
     Changes { turn: u32, revision: u64 },
+    /// Which commands ran in a turn.
+    Commands { turn: u32 },
+    /// What a command of a turn printed.
+    Output { request: u64, turn: u32, nth: usize },
     /// The log tells something.
     Tail(TailEvent),
     /// The recorder tells something.
@@ -28,7 +34,8 @@ pub(super) fn start(options: ReadOptions, objects: Objects, send: Send) -> io::R
     let (asks, asked) = channel();
     thread::Builder::new().name("session".into()).spawn(move || {
         let reader = Reader::new(options);
-        Session { reader, objects, send }.run(&asked);
+        let commands = Commands::default();
+        Session { reader, objects, send, commands }.run(&asked);
     })?;
     Ok(asks)
 }
@@ -37,13 +44,37 @@ struct Session {
     reader: Reader,
     objects: Objects,
     send: Send,
+    commands: Commands,
 }
 
 impl Session {
     fn run(mut self, asked: &Receiver<Ask>) {
-        while let Ok(ask) = asked.recv() {
+        loop {
+            // While nobody asks, the commands of the turns are looked through.
+            let ask = match asked.try_recv() {
+                Ok(ask) => ask,
+                Err(TryRecvError::Disconnected) => return,
+                Err(TryRecvError::Empty) => {
+                    let found = self.commands.next(&mut self.reader);
+                    if !found.is_empty() {
+                        self.tell(Event::Commands(found));
+                        continue;
+                    }
+                    let Ok(ask) = asked.recv() else { return };
+                    ask
+                }
+            };
             match ask {
                 Ask::Changes { turn, revision } => self.changes(turn, revision),
+                Ask::Commands { turn } => {
+                    let commands = self.reader.commands(turn);
+                    self.tell(Event::Commands(vec![(turn, commands)]));
+                }
+                Ask::Output { request, turn, nth } => {
+                    let output = self.reader.command_output(turn, nth);
+                    let output = output.map(|text| Arc::new(Text::new(text.into_bytes().into())));
+                    self.tell(Event::Output { request, output });
+                }
                 Ask::Tail(event) => self.tail(event),
                 Ask::Recorded(event) => self.recorded(event),
                 Ask::Read(log) => self.read(*log),
@@ -77,6 +108,7 @@ impl Session {
             self.tell(Event::Warning(error.to_string()));
         }
         self.tell(Event::Indexed(true));
+        self.commands.begin();
     }
 
     fn tail(&mut self, event: TailEvent) {
@@ -99,6 +131,7 @@ impl Session {
             TailEvent::CaughtUp => {
                 self.info();
                 self.tell(Event::Indexed(true));
+                self.commands.begin();
             }
             TailEvent::Progress(_) => self.tell(Event::Indexed(false)),
             TailEvent::State(state) => self.tell(Event::Live(match state {

@@ -1,5 +1,6 @@
 //! The part that touches the world: terminal, threads, the one inbox, the loop.
 
+mod commands;
 mod follow;
 mod newest;
 mod painter;
@@ -245,7 +246,14 @@ impl Loop {
                     self.resume()?;
                 }
                 for effect in update(&mut self.app, event) {
-                    if matches!(effect, Effect::Compare { .. } | Effect::LoadChanges { .. }) {
+                    let is_awaited = matches!(
+                        effect,
+                        Effect::Compare { .. }
+                            | Effect::LoadChanges { .. }
+                            | Effect::LoadCommands { .. }
+                            | Effect::LoadOutput { .. }
+                    );
+                    if is_awaited {
                         patience = Some(Instant::now() + NO_FLICKER);
                     }
                     if !self.perform(effect)? {
@@ -276,10 +284,11 @@ impl Loop {
                 self.resume()?;
             }
             Effect::LoadChanges { turn, revision } => {
-                if let Some(asks) = &self.world.asks {
-                    // The session's thread is gone only when the program ends.
-                    let _ = asks.send(Ask::Changes { turn, revision });
-                }
+                self.ask(Ask::Changes { turn, revision });
+            }
+            Effect::LoadCommands { turn } => self.ask(Ask::Commands { turn }),
+            Effect::LoadOutput { request, turn, nth } => {
+                self.ask(Ask::Output { request, turn, nth });
             }
             Effect::Count { turn, revision, changes } => {
                 self.world.counter.post(CountJob { turn, revision, changes });
@@ -293,6 +302,14 @@ impl Loop {
             }
         }
         Ok(true)
+    }
+
+    /// Asks the session's thread, where there is a log.
+    fn ask(&self, ask: Ask) {
+        if let Some(asks) = &self.world.asks {
+            // The session's thread is gone only when the program ends.
+            let _ = asks.send(ask);
+        }
     }
 
     /// After a stop: the terminal is taken again and drawn anew.

@@ -118,6 +118,20 @@ impl Line<'_, '_> {
         if turn.head.inherited {
             badges.push(("inherited".into(), Role::Dim));
         }
+        let cells = |parts: &[(String, Role)]| -> usize {
+            parts.iter().map(|(part, _)| text::width(part) + 1).sum()
+        };
+        let width = usize::from(self.area.width);
+        let mut ran = super::ran::badges(&head.commands);
+        // What went well leaves room for the prompt first, then the rest.
+        for (room, may_go) in [(width / 2, Some(Role::Good)), (width * 2 / 3, None)] {
+            while cells(&badges) + cells(&ran) > room
+                && let Some(at) = ran.iter().rposition(|(_, r)| may_go.is_none_or(|go| *r == go))
+            {
+                ran.remove(at);
+            }
+        }
+        badges.splice(0..0, ran);
         let end = self.right(&badges);
         let prompt = text::first_line(&head.prompt);
         let prompt = if prompt.is_empty() { "(no prompt)".into() } else { prompt };

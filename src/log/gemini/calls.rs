@@ -145,6 +145,9 @@ pub(super) fn outcome(record: &Object<'_>) -> EditOutcome {
     }
 }
 
+/// In so many last lines a result tells how its command ended.
+const ENDING: usize = 8;
+
 /// How a shell command went by what is said of it.
 pub(super) fn command(outcome: EditOutcome, said: &str) -> (Option<i32>, CommandOutcome) {
     let marks = ["Exit Code: ", "exited with code: "];
@@ -152,7 +155,12 @@ pub(super) fn command(outcome: EditOutcome, said: &str) -> (Option<i32>, Command
         let (_, rest) = said.rsplit_once(mark)?;
         rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
     });
+    // A signal ended it: the call itself is a success.
+    let is_killed = said.lines().rev().take(ENDING).any(|line| {
+        line.strip_prefix("Signal: ").is_some_and(|signal| signal.parse::<u32>().is_ok())
+    });
     match (outcome, code) {
+        (EditOutcome::Applied, None) if is_killed => (None, CommandOutcome::Failed),
         (EditOutcome::Denied | EditOutcome::Pending, _) => (None, CommandOutcome::Unknown),
         (EditOutcome::Applied, None | Some(0)) => (code, CommandOutcome::Passed),
         _ => (code, CommandOutcome::Failed),

@@ -121,6 +121,10 @@ impl ToolResult<'_> {
             return (None, CommandOutcome::Passed);
         }
         let text = self.text();
+        if text.trim_end().ends_with("Command aborted") {
+            // A person stopped it: that says nothing of how it would have gone.
+            return (None, CommandOutcome::Unknown);
+        }
         let code = text
             .rsplit_once("exited with code ")
             .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
