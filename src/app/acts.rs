@@ -206,6 +206,16 @@ pub(super) fn open(app: &mut App) -> Effects {
     }
 }
 
+pub(super) fn compare_anyway(app: &mut App) -> Effects {
+    match (&app.viewer.shown, &app.viewer.subject) {
+        (Some(Shown::Oversized(..)), Some(Subject::Change(change))) => {
+            let subject = Subject::Anyway(change.clone());
+            app.ask(subject)
+        }
+        _ => Vec::new(),
+    }
+}
+
 pub(super) fn close(app: &mut App) -> Effects {
     if let Some(at) = app.outline.open.take() {
         app.choices.follow = false;
@@ -227,7 +237,8 @@ pub(super) fn open_chosen(app: &mut App) -> Effects {
         _ => None,
     };
     match subject {
-        Some(subject) if app.viewer.subject.as_ref() != Some(&subject) => app.ask(subject),
+        // What is looked at already, even if anyway, is not asked for again.
+        Some(subject) if !app.viewer.looks_at(&subject) => app.ask(subject),
         _ => Vec::new(),
     }
 }

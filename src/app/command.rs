@@ -63,6 +63,7 @@ pub const COMMANDS: &[Command] = commands! {
     Everywhere "next-turn" "turn" [")"] true "Go to the next turn" acts::next_turn;
     Everywhere "previous-turn" "turn" ["("] false "Go to the previous turn" acts::previous_turn;
     List "open" "open" ["Enter" "l" "Right"] true "Open the turn or file under the cursor" acts::open;
+    File "compare-anyway" "compare" ["Enter"] false "Compare a file that is too large anyway" acts::compare_anyway;
     List "close" "close" ["h" "Left"] false "Close the open turn" acts::close;
     Everywhere "focus" "focus" ["Tab" "S-Tab"] true "Move the focus between list and file" acts::focus;
     Everywhere "sidebar" "list" ["s"] false "Show or hide the list" acts::sidebar;

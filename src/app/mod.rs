@@ -133,8 +133,8 @@ impl App {
 
     /// What is to be said of the file that is looked at, a line each.
     pub fn notes(&self) -> Vec<String> {
-        let Some(Subject::Change(change)) = &self.viewer.subject else { return Vec::new() };
-        notes::of(change, self.viewer.shown.as_ref())
+        let change = self.viewer.subject.as_ref().and_then(Subject::change);
+        change.map_or_else(Vec::new, |change| notes::of(change, self.viewer.shown.as_ref()))
     }
 
     /// Nothing that was asked for is still awaited.
