@@ -77,17 +77,22 @@ impl Person {
 
     fn perform(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
-            Effect::LoadChanges { turn, revision } => {
-                let changes = self.reader.changes(turn).map(|changes| changes.map(Arc::new));
-                vec![Event::Changes { turn, revision, changes }]
+            Effect::LoadChanges { turn, revision, base } => {
+                let changes = self.reader.changes_against(turn, base);
+                let changes = changes.map(|changes| changes.map(Arc::new));
+                vec![Event::Changes { turn, revision, base, changes }]
             }
-            Effect::Count { turn, revision, changes } => {
+            Effect::FindHistory { request, turn, path } => {
+                let touches = self.reader.history(turn, &path);
+                vec![Event::History { request, touches }]
+            }
+            Effect::Count { turn, revision, base, changes } => {
                 let found = Mutex::new(Vec::new());
                 let objects = self.reader.objects();
                 count_all(&objects, &changes, None, &Arc::default(), &|counts| {
                     found.lock().unwrap().extend(counts);
                 });
-                vec![Event::Counted { turn, revision, counts: found.into_inner().unwrap() }]
+                vec![Event::Counted { turn, revision, base, counts: found.into_inner().unwrap() }]
             }
             Effect::Compare { request, subject } => {
                 let shown = compared(&self.reader.objects(), &subject);

@@ -1,11 +1,12 @@
 //! What the commands do.
 
 use super::event::{Effect, Subject};
+use super::history;
 use super::outline::{Item, Load};
 use super::prompt::Prompt;
 use super::{App, Focus, Overlay};
 use crate::layout::LayoutChoice;
-use crate::reader::Shown;
+use crate::reader::{Base, Shown};
 
 type Effects = Vec<Effect>;
 
@@ -182,6 +183,9 @@ pub(super) fn previous_turn(app: &mut App) -> Effects {
 
 fn turn(app: &mut App, by: isize) -> Effects {
     app.choices.follow = false;
+    if let Some(effects) = history::step(app, by > 0) {
+        return effects;
+    }
     let at = app.outline.open.map_or(0, |open| open.saturating_add_signed(by));
     if at >= app.turns.len() || Some(at) == app.outline.open {
         let which = if by > 0 { "last" } else { "first" };
@@ -340,6 +344,8 @@ pub(super) fn back(app: &mut App) -> Effects {
         app.overlay = Overlay::None;
     } else if !app.viewer.search.pattern.is_empty() {
         app.viewer.search = super::Search::default();
+    } else if app.history.is_some() {
+        app.history = None;
     } else if app.focus == Focus::File && app.choices.sidebar {
         app.focus = Focus::List;
         app.refit();
@@ -370,28 +376,48 @@ pub(super) fn quit(app: &mut App) -> Effects {
 impl App {
     /// Opens a turn in the list and asks what it changed.
     pub(super) fn open_turn_at(&mut self, at: usize) -> Effects {
+        self.open_turn_on(at, None)
+    }
+
+    /// The same, and the file with this path (as the list spells it) if the turn lists it.
+    pub(super) fn open_turn_on(&mut self, at: usize, path: Option<String>) -> Effects {
         self.outline.open = Some(at);
         self.news = None;
-        let mut effects = Vec::new();
-        if let Some(turn) = self.turns.get_mut(at)
-            && turn.changes == Load::Unasked
-        {
-            turn.changes = Load::Asked;
-            let (turn, revision) = (turn.head.turn.turn, turn.head.revision);
-            effects.push(Effect::LoadChanges { turn, revision });
-        }
+        self.wanted = path;
+        let mut effects = self.load_open();
         self.refill();
-        if let Some(item) = self.outline.first_file() {
+        let wanted = self.take_wanted();
+        if let Some(item) = wanted.or_else(|| self.outline.first_file()) {
             self.choose(item);
             effects.extend(open_chosen(self));
         } else {
             self.choose(Item::Turn(at));
-            self.viewer.subject = None;
-            self.viewer.shown = None;
-            self.viewer.is_waiting = false;
-            effects.push(Effect::CancelCompare);
+            if self.wanted.is_none() {
+                effects.extend(self.show_no_file());
+            }
         }
         effects
+    }
+
+    /// The file that was asked for; it is asked for no longer once the list is known.
+    pub(super) fn take_wanted(&mut self) -> Option<Item> {
+        let path = self.wanted.as_ref()?;
+        let turn = self.open_turn()?;
+        if matches!(turn.changes, Load::Unasked | Load::Asked) {
+            return None;
+        }
+        let files = turn.known().map(|changes| changes.files.as_slice()).unwrap_or_default();
+        let at = files.iter().position(|change| change.file.path == *path);
+        self.wanted = None;
+        at.map(Item::File)
+    }
+
+    /// The viewer is empty: there is the turn's overview instead.
+    pub(super) fn show_no_file(&mut self) -> Effects {
+        self.viewer.subject = None;
+        self.viewer.shown = None;
+        self.viewer.is_waiting = false;
+        vec![Effect::CancelCompare]
     }
 
     /// Puts the list's cursor on an item.
@@ -408,9 +434,8 @@ impl App {
 
     /// Lists the open turn's files anew.
     pub(super) fn refill(&mut self) {
-        if let Some(turn) = self.outline.open.and_then(|at| self.turns.get(at)) {
-            self.outline.fill(turn);
-        }
+        let Some(turn) = self.outline.open.and_then(|at| self.turns.get(at)) else { return };
+        self.outline.fill(if self.base == Base::Turn { turn } else { &self.against.view });
     }
 
     /// Asks for a comparison; what was asked before is no longer awaited.

@@ -1,7 +1,7 @@
 //! What a repository has checked out, and where that left the branch it follows.
 
-use super::objects::{GitObjects, failed};
 use super::ContentError;
+use super::objects::{GitObjects, failed};
 use gix::ObjectId;
 use gix::bstr::ByteSlice;
 use gix::refs::FullName;
@@ -56,7 +56,8 @@ impl GitObjects {
     fn upstream(&self) -> Result<FullName, ContentError> {
         let repository = self.repository_or_error()?;
         let head = repository.head_name().map_err(|error| failed("HEAD", &error))?;
-        let branch = head.ok_or_else(|| gone("HEAD", "it is on no branch, so it has no upstream"))?;
+        let branch =
+            head.ok_or_else(|| gone("HEAD", "it is on no branch, so it has no upstream"))?;
         let short = branch.shorten().to_str_lossy().into_owned();
         let remote = repository.branch_remote_name(branch.shorten(), Direction::Fetch);
         // A branch that follows another one of the same repository.

@@ -161,7 +161,10 @@ impl Net {
     /// new path → old path. All others are told path by path.
     fn moved(&self) -> HashMap<String, String> {
         let was_there = |path: &String| {
-            self.paths.get(path).and_then(|story| story.before.as_ref()).is_some_and(|side| !side.is_absent())
+            self.paths
+                .get(path)
+                .and_then(|story| story.before.as_ref())
+                .is_some_and(|side| !side.is_absent())
         };
         let is_there =
             |path: &String| self.paths.get(path).is_some_and(|story| !story.after.is_absent());

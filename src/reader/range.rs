@@ -34,7 +34,7 @@ impl Reader {
     /// them where these tell all, else put together from what each of them changed.
     fn net(&mut self, turns: Range<usize>) -> Option<Changes> {
         if let Some(changes) = self.net_of_trees(turns.clone()) {
-            return (!changes.files.is_empty()).then_some(changes);
+            return Some(told(changes));
         }
         let numbers: Vec<u32> = self.records(turns).iter().map(|record| record.turn).collect();
         let mut net = Net::default();
@@ -46,7 +46,7 @@ impl Reader {
             }
         }
         let (objects, rules) = (self.objects(), self.rules());
-        net.finish(&objects, &rules)
+        net.finish(&objects, &rules).map(told)
     }
 
     /// The trees at both ends compared; none where a turn's edits are in no tree, or where a tree
@@ -77,7 +77,7 @@ impl Reader {
         {
             let note = format!("{name} against the work tree as turn {turn} left it");
             changes.notes.insert(0, note);
-            return Some(changes);
+            return Some(told(changes));
         }
         let (objects, rules) = (self.objects(), self.rules());
         let touched = self.touched();
@@ -97,7 +97,8 @@ impl Reader {
             notes.push(format!("{outside} of its files are outside the repository: left out"));
         }
         let cwd = escape_name(rules.cwd.as_os_str());
-        Some(Changes { source: ChangesSource::Snapshot, cwd, snapshot: None, files, notes })
+        let source = ChangesSource::Snapshot;
+        Some(told(Changes { source, cwd, snapshot: None, files, notes }))
     }
 
     /// The tree that the last turn which changed anything left, and that turn.
@@ -140,6 +141,14 @@ impl Reader {
         }
         spelled.iter().map(|path| real(&resolve(&rules.cwd, path))).collect()
     }
+}
+
+/// Says so where nothing differs: an empty list could as well be one that is not known.
+fn told(mut changes: Changes) -> Changes {
+    if changes.files.is_empty() {
+        changes.notes.push("no file differs from this base".into());
+    }
+    changes
 }
 
 /// The path with links followed, but for its last name: a link is a file of its own.

@@ -1,7 +1,7 @@
 //! The session on a thread of its own: follows the log, keeps the transcript, answers what turns changed.
 
 use super::workers::{Objects, Send};
-use crate::app::{Event, Live};
+use crate::app::{Base, Event, Live};
 use crate::log::open::LogFile;
 use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
@@ -13,8 +13,10 @@ use std::thread;
 
 /// What the session's thread is asked and told.
 pub(super) enum Ask {
-    /// What a turn changed.
-    Changes { turn: u32, revision: u64 },
+    /// What a turn changed, or what changed against another base.
+    Changes { turn: u32, revision: u64, base: Base },
+    /// Which turns changed a file.
+    History { request: u64, turn: u32, path: String },
     /// The log tells something.
     Tail(TailEvent),
     /// The recorder tells something.
@@ -43,7 +45,11 @@ impl Session {
     fn run(mut self, asked: &Receiver<Ask>) {
         while let Ok(ask) = asked.recv() {
             match ask {
-                Ask::Changes { turn, revision } => self.changes(turn, revision),
+                Ask::Changes { turn, revision, base } => self.changes(turn, revision, base),
+                Ask::History { request, turn, path } => {
+                    let touches = self.reader.history(turn, &path);
+                    self.tell(Event::History { request, touches });
+                }
                 Ask::Tail(event) => self.tail(event),
                 Ask::Recorded(event) => self.recorded(event),
                 Ask::Read(log) => self.read(*log),
@@ -55,11 +61,12 @@ impl Session {
         (self.send)(event);
     }
 
-    fn changes(&mut self, turn: u32, revision: u64) {
-        let changes = self.reader.changes(turn).map(|changes| changes.map(Arc::new));
+    fn changes(&mut self, turn: u32, revision: u64, base: Base) {
+        let changes = self.reader.changes_against(turn, base);
+        let changes = changes.map(|changes| changes.map(Arc::new));
         // A turn may have brought objects of its own.
         self.share_objects();
-        self.tell(Event::Changes { turn, revision, changes });
+        self.tell(Event::Changes { turn, revision, base, changes });
     }
 
     fn share_objects(&mut self) {

@@ -6,6 +6,7 @@ mod help;
 mod list;
 mod overview;
 mod paint;
+mod picker;
 mod theme;
 
 pub use theme::{Depth, ROLES, Role, Theme};
@@ -35,6 +36,9 @@ pub fn draw(app: &App, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     bars::status(app, areas.status, &mut painter);
     if let Overlay::Help(top) = app.overlay {
         help::draw(top, screen, &mut painter);
+    }
+    if let Overlay::Sessions(sessions) = &app.overlay {
+        return Some(picker::draw(app, sessions, screen, &mut painter));
     }
     if let Overlay::Prompt(prompt) = &app.overlay {
         let column = 1 + crate::text::width(&prompt.text) as u16;
