@@ -8,6 +8,8 @@ mod agents;
 mod agents_more;
 /// The floors of the house.
 mod architecture;
+/// Bases, file history, the session picker.
+mod bases;
 /// Comparisons against the reference pairs and against git itself.
 mod comparison;
 /// The README says what the program says.

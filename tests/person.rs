@@ -65,6 +65,16 @@ impl Person {
         person
     }
 
+    /// The log holds more by now.
+    pub fn goes_on(&mut self, log: &[u8], options: ReadOptions) {
+        self.reader = Reader::new(options);
+        let stored = Stored::Bytes(log.into());
+        let log = LogFile::from_stored(Path::new("log"), stored, &OpenOptions::default()).unwrap();
+        self.reader.read_all(log).unwrap();
+        let turns = self.reader.heads(0);
+        self.see(Event::Turns { from: 0, turns });
+    }
+
     /// Lets an event happen and everything that follows from it.
     pub fn see(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);

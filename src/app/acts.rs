@@ -2,11 +2,12 @@
 
 use super::event::{Effect, Subject};
 use super::history;
-use super::outline::{Item, Load};
+use super::listing::open_chosen;
+use super::outline::Item;
 use super::prompt::Prompt;
 use super::{App, Focus, Overlay};
 use crate::layout::LayoutChoice;
-use crate::reader::{Base, Shown};
+use crate::reader::Shown;
 
 type Effects = Vec<Effect>;
 
@@ -229,34 +230,6 @@ pub(super) fn close(app: &mut App) -> Effects {
     Vec::new()
 }
 
-/// Shows the file under the list's cursor.
-pub(super) fn open_chosen(app: &mut App) -> Effects {
-    let Some(turn) = app.open_turn() else { return Vec::new() };
-    let subject = match app.outline.chosen() {
-        Item::File(at) => {
-            let change = turn.known().and_then(|changes| changes.files.get(at));
-            change.map(|change| Subject::Change(Box::new(change.clone())))
-        }
-        Item::Presented(at) => presented(turn, at),
-        _ => None,
-    };
-    match subject {
-        // What is looked at already, even if anyway, is not asked for again.
-        Some(subject) if !app.viewer.looks_at(&subject) => app.ask(subject),
-        _ => Vec::new(),
-    }
-}
-
-/// A presented file that the turn changed is shown as that change, else as it is on disk.
-fn presented(turn: &super::TurnView, at: usize) -> Option<Subject> {
-    let file = turn.head.turn.presented.get(at)?;
-    let files = turn.known().map(|changes| changes.files.as_slice()).unwrap_or_default();
-    match files.iter().find(|change| change.file.display == file.display) {
-        Some(change) => Some(Subject::Change(Box::new(change.clone()))),
-        None => turn.head.deliverables.get(at).cloned().map(Subject::Present),
-    }
-}
-
 pub(super) fn focus(app: &mut App) -> Effects {
     app.focus = match app.focus {
         Focus::List => Focus::File,
@@ -374,70 +347,6 @@ pub(super) fn quit(app: &mut App) -> Effects {
 }
 
 impl App {
-    /// Opens a turn in the list and asks what it changed.
-    pub(super) fn open_turn_at(&mut self, at: usize) -> Effects {
-        self.open_turn_on(at, None)
-    }
-
-    /// The same, and the file with this path (as the list spells it) if the turn lists it.
-    pub(super) fn open_turn_on(&mut self, at: usize, path: Option<String>) -> Effects {
-        self.outline.open = Some(at);
-        self.news = None;
-        self.wanted = path;
-        let mut effects = self.load_open();
-        self.refill();
-        let wanted = self.take_wanted();
-        if let Some(item) = wanted.or_else(|| self.outline.first_file()) {
-            self.choose(item);
-            effects.extend(open_chosen(self));
-        } else {
-            self.choose(Item::Turn(at));
-            if self.wanted.is_none() {
-                effects.extend(self.show_no_file());
-            }
-        }
-        effects
-    }
-
-    /// The file that was asked for; it is asked for no longer once the list is known.
-    pub(super) fn take_wanted(&mut self) -> Option<Item> {
-        let path = self.wanted.as_ref()?;
-        let turn = self.open_turn()?;
-        if matches!(turn.changes, Load::Unasked | Load::Asked) {
-            return None;
-        }
-        let files = turn.known().map(|changes| changes.files.as_slice()).unwrap_or_default();
-        let at = files.iter().position(|change| change.file.path == *path);
-        self.wanted = None;
-        at.map(Item::File)
-    }
-
-    /// The viewer is empty: there is the turn's overview instead.
-    pub(super) fn show_no_file(&mut self) -> Effects {
-        self.viewer.subject = None;
-        self.viewer.shown = None;
-        self.viewer.is_waiting = false;
-        vec![Effect::CancelCompare]
-    }
-
-    /// Puts the list's cursor on an item.
-    pub(super) fn choose(&mut self, item: Item) {
-        let (len, height) = (self.outline.len(self.turns.len()), self.list_height());
-        let row = self.outline.row_of(item);
-        self.outline.view.go(row, len, height);
-        // The turn's own row, with its prompt, stays in sight where there is room for both.
-        let header = self.outline.open.unwrap_or(row);
-        if header < self.outline.view.top && row < header + height {
-            self.outline.view.top = header;
-        }
-    }
-
-    /// Lists the open turn's files anew.
-    pub(super) fn refill(&mut self) {
-        let Some(turn) = self.outline.open.and_then(|at| self.turns.get(at)) else { return };
-        self.outline.fill(if self.base == Base::Turn { turn } else { &self.against.view });
-    }
-
     /// Asks for a comparison; what was asked before is no longer awaited.
     pub(super) fn ask(&mut self, subject: Subject) -> Effects {
         let request = self.next_request();

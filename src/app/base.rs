@@ -46,6 +46,7 @@ impl App {
     /// Asks for the changes against another base; the file that is open stays so if it is listed.
     pub(super) fn set_base(&mut self, base: Base) -> Vec<Effect> {
         let path = self.viewer.subject.as_ref().and_then(super::Subject::path);
+        let path = path.or_else(|| self.wanted.take());
         self.base = base;
         self.against = Against::default();
         let Some(at) = self.outline.open else { return Vec::new() };

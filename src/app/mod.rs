@@ -7,6 +7,7 @@ mod columns;
 mod command;
 mod event;
 mod history;
+mod listing;
 mod notes;
 mod outline;
 mod picker;

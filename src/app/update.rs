@@ -1,9 +1,8 @@
 //! The one function that changes the state: an event in, effects out.
 
-use super::acts;
 use super::command::lookup;
 use super::event::{Effect, Event};
-use super::outline::{Item, Load, TurnView};
+use super::outline::{Load, TurnView};
 use super::prompt::Typed;
 use super::{App, Focus, Overlay, Search, history, picker};
 use crate::reader::{Base, Shown, TurnHead};
@@ -194,43 +193,6 @@ fn take_changes(
         effects.splice(0..0, asked);
     }
     effects
-}
-
-impl App {
-    /// The path of the file under the list's cursor, which stays when the list is read anew.
-    pub(super) fn chosen_path(&self) -> Option<String> {
-        self.path_of(self.outline.chosen())
-    }
-
-    fn path_of(&self, item: Item) -> Option<String> {
-        let turn = self.open_turn()?;
-        match item {
-            Item::File(at) => turn.known()?.files.get(at).map(|change| change.file.display.clone()),
-            Item::Presented(at) => turn.head.turn.presented.get(at).map(|file| file.path.clone()),
-            _ => None,
-        }
-    }
-
-    /// The open turn's list is another one: the file that was asked for is opened, else the one
-    /// that was chosen, else the first.
-    pub(super) fn list_anew(&mut self, chosen: Option<&str>) -> Vec<Effect> {
-        self.refill();
-        let wanted = self.take_wanted();
-        let again = || {
-            let mut files = self.outline.files();
-            files.find(|item| chosen.is_some() && self.path_of(*item).as_deref() == chosen)
-        };
-        match wanted.or_else(again).or_else(|| self.outline.first_file()) {
-            Some(item) => {
-                self.choose(item);
-                acts::open_chosen(self)
-            }
-            None => {
-                self.choose(Item::Turn(self.outline.open.unwrap_or(0)));
-                self.show_no_file()
-            }
-        }
-    }
 }
 
 fn find(app: &mut App, turn: u32, revision: u64, base: Base) -> Option<&mut TurnView> {
