@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// A log of dsh that is written row by row.
-struct Log {
+pub struct Log {
     rows: Vec<Value>,
     calls: usize,
 }
 
 impl Log {
-    fn new(cwd: &Path) -> Self {
+    pub fn new(cwd: &Path) -> Self {
         let header = json!({"type": "session", "version": 0, "id": "s", "createdAt": 1,
             "delegationDepth": 0, "cwd": cwd});
         Self { rows: vec![header], calls: 0 }
@@ -26,7 +26,7 @@ impl Log {
         self.rows.push(json!({"type": kind, "seq": at, "time": at, "data": data}));
     }
 
-    fn turn(&mut self, turn: u32, prompt: &str) -> &mut Self {
+    pub fn turn(&mut self, turn: u32, prompt: &str) -> &mut Self {
         self.row("turn/start", &json!({"turn": turn}));
         self.row(
             "user/message",
@@ -36,7 +36,7 @@ impl Log {
         self
     }
 
-    fn end(&mut self, turn: u32) -> &mut Self {
+    pub fn end(&mut self, turn: u32) -> &mut Self {
         self.row("turn/end", &json!({"turn": turn, "reason": {"kind": "completed"}}));
         self
     }
@@ -58,7 +58,7 @@ impl Log {
         self
     }
 
-    fn create(&mut self, turn: u32, path: &str, content: &str) -> &mut Self {
+    pub fn create(&mut self, turn: u32, path: &str, content: &str) -> &mut Self {
         let arguments = json!({"file_path": path, "content": content});
         self.call(turn, "write", &arguments, &answer(path, "Created file"))
     }
@@ -79,7 +79,7 @@ impl Log {
         self
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         self.rows.iter().flat_map(|row| format!("{row}\n").into_bytes()).collect()
     }
 
