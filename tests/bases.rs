@@ -2,8 +2,12 @@
 
 use crate::person::Person;
 use handback::app::{Base, Effect, Event, Item, SessionRow, Subject};
+use handback::content::{Changes, ContentId, Pair};
+use handback::log::open::{LogFile, OpenOptions};
+use handback::log::source::Stored;
 use handback::reader::{Counts, ReadOptions, Reader};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -481,11 +485,107 @@ fn the_list_keeps_the_chosen_file_when_others_come_before_it() {
 #[test]
 fn a_net_of_one_turn_is_that_turn() {
     let log = edits_only();
-    let mut reader = Reader::new(options());
-    let stored = handback::log::source::Stored::Bytes(log.bytes().into());
-    let how = handback::log::open::OpenOptions::default();
-    let opened = handback::log::open::LogFile::from_stored("log".as_ref(), stored, &how).unwrap();
-    reader.read_all(opened).unwrap();
+    let mut reader = reader(&log);
     let since = reader.changes_against(3, Base::Since).unwrap();
     assert_eq!(since, reader.changes(3).unwrap());
+}
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % sides
+    }
+}
+
+/// Changes a few files of a work tree in ways that cross each other.
+fn stir(root: &Path, dice: &mut Dice) {
+    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+    for _ in 0..=dice.roll(4) {
+        let (one, other) = (root.join(NAMES[dice.roll(5)]), root.join(NAMES[dice.roll(5)]));
+        match dice.roll(5) {
+            0 => drop(fs::remove_file(one)),
+            1 => drop(fs::rename(one, other)),
+            2 => {
+                let third = root.join("third");
+                let _ = fs::rename(&one, &third);
+                let _ = fs::rename(&other, &one);
+                let _ = fs::rename(&third, &other);
+            }
+            3 => {
+                let kind = dice.roll(3);
+                let text: String =
+                    (0..12).map(|line| format!("text {kind} line {line}\n")).collect();
+                fs::write(one, text).unwrap();
+            }
+            _ => {
+                let Ok(text) = fs::read_to_string(&one) else { continue };
+                let line = format!("line {}\n", dice.roll(12));
+                let text = if text.contains("changed ") {
+                    text.replace("changed ", "")
+                } else {
+                    text.replace(&line, &format!("changed {line}"))
+                };
+                fs::write(one, text).unwrap();
+            }
+        }
+    }
+}
+
+/// Every path whose content differs, with both contents; a move is two of them.
+fn by_path(changes: &Changes) -> BTreeMap<String, [ContentId; 2]> {
+    let mut paths: BTreeMap<String, [ContentId; 2]> = BTreeMap::new();
+    let none = || [ContentId::Absent, ContentId::Absent];
+    for change in &changes.files {
+        let Pair::Sides { old, new } = &change.pair else { panic!("{change:?}") };
+        let from = change.file.old_path.as_ref().unwrap_or(&change.file.path);
+        paths.entry(from.clone()).or_insert_with(none)[0] = old.clone();
+        paths.entry(change.file.path.clone()).or_insert_with(none)[1] = new.clone();
+    }
+    paths
+}
+
+/// Turns whose trees are known, put together one by one, come to what the first and the last tree
+/// differ by, whatever was moved, exchanged, changed and changed back in between.
+#[test]
+fn turns_put_together_come_to_what_their_ends_differ_by() {
+    let (_temp, root) = repository();
+    for name in ["kept", "a"] {
+        fs::remove_file(root.join(name)).unwrap();
+    }
+    let mut dice = Dice(7);
+    let mut moved = 0;
+    for round in 0..40 {
+        let mut log = Log::new(&root);
+        let mut trees = vec![tree(&root)];
+        for turn in 1..=4 {
+            stir(&root, &mut dice);
+            trees.push(tree(&root));
+            log.turn(turn, "Stir").call(turn, "bash", &json!({"command": "stir"}), "");
+            log.trees(turn, &trees[trees.len() - 2], &trees[trees.len() - 1]).end(turn);
+        }
+        let mut ends = reader(&log);
+        let ends = ends.changes_against(1, Base::Session).unwrap().unwrap();
+        assert!(ends.snapshot.is_some());
+        // An edit that is in no tree: now the turns are put together one by one.
+        log.turn(5, "Elsewhere").create(5, "/elsewhere/x", "x\n").end(5);
+        let mut steps = reader(&log);
+        let steps = steps.changes_against(1, Base::Session).unwrap().unwrap();
+        assert!(steps.snapshot.is_none());
+        let mut stepped = by_path(&steps);
+        assert!(stepped.remove("/elsewhere/x").is_some());
+        assert_eq!(stepped, by_path(&ends), "round {round}: {trees:?}");
+        moved += steps.files.iter().filter(|change| change.file.old_path.is_some()).count();
+    }
+    assert!(moved > 3, "some of it is told as moved: {moved}");
+}
+
+fn reader(log: &Log) -> Reader {
+    let mut reader = Reader::new(options());
+    let stored = Stored::Bytes(log.bytes().into());
+    let opened = LogFile::from_stored("log".as_ref(), stored, &OpenOptions::default()).unwrap();
+    reader.read_all(opened).unwrap();
+    reader
 }

@@ -191,3 +191,28 @@ impl App {
         *self = Self { size: self.size, choices, requests: self.requests, ..Self::default() };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scored(word: &str, text: &str) -> Option<u32> {
+        score(&word.chars().collect::<Vec<_>>(), text)
+    }
+
+    #[test]
+    fn letters_that_stand_together_and_begin_words_count_more() {
+        assert!(scored("par", "the parser") > scored("par", "pay a rat"));
+        assert!(scored("fp", "fix parser") > scored("fp", "off a lap"));
+        assert!(scored("ab", "a b ab") == scored("ab", "ab"), "not only the first place is tried");
+        assert_eq!(scored("rap", "par"), None);
+        assert_eq!(scored("", "x"), Some(0));
+        assert!(scored("É", "é").is_none() && scored("é", "É").is_some());
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let shown: Vec<_> = [0, 59, 60, 3599, 3600, 86_399, 86_400].map(age).into();
+        assert_eq!(shown, ["0s", "59s", "1m", "59m", "1h", "23h", "1d"]);
+    }
+}

@@ -279,3 +279,107 @@ fn hunks(step: &FileChange, source: &dyn Source) -> Vec<AppliedHunk> {
     });
     hunks.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::GitObjects;
+
+    fn change(path: &str, status: FileStatus, pair: Pair) -> FileChange {
+        let file = ChangedFile {
+            path: path.into(),
+            display: path.into(),
+            status,
+            ..ChangedFile::default()
+        };
+        FileChange { file, pair, counted: false, note: None }
+    }
+
+    fn bytes(old: Option<&str>, new: Option<&str>) -> Pair {
+        let side = |text: Option<&str>| {
+            text.map_or(ContentId::Absent, |text| ContentId::Bytes(text.as_bytes().into()))
+        };
+        Pair::Sides { old: side(old), new: side(new) }
+    }
+
+    fn hunk(old: &str, new: &str) -> Pair {
+        Pair::Hunks(vec![AppliedHunk {
+            old_text: Some(old.into()),
+            new_text: Some(new.into()),
+            ..AppliedHunk::default()
+        }])
+    }
+
+    fn net(turns: Vec<(ChangesSource, Vec<FileChange>)>) -> Changes {
+        let mut net = Net::default();
+        for (turn, (source, files)) in (1..).zip(turns) {
+            net.add(turn, Changes { source, files, ..Changes::default() });
+        }
+        let rules = PathRules { cwd: "/w".into(), root: "/w".into(), home: "/home".into() };
+        net.finish(&GitObjects::default(), &rules).unwrap()
+    }
+
+    #[test]
+    fn a_step_whose_state_nobody_knows_leaves_the_hunks_of_all() {
+        let told = net(vec![
+            (ChangesSource::Hunks, vec![change("x", FileStatus::Modified, hunk("a", "b"))]),
+            (
+                ChangesSource::Replayed,
+                vec![change("x", FileStatus::Modified, bytes(Some("1\nb\n"), Some("1\nc\n")))],
+            ),
+        ]);
+        assert_eq!(told.source, ChangesSource::Hunks, "no better than the worst");
+        assert!(told.notes[0].contains("not every turn"), "{:?}", told.notes);
+        let Pair::Hunks(hunks) = &told.files[0].pair else { panic!("{:?}", told.files) };
+        let told: Vec<_> = hunks.iter().map(|h| (h.old_start, h.new_text.as_deref())).collect();
+        assert_eq!(told, [(None, Some("b")), (Some(2), Some("c"))]);
+    }
+
+    #[test]
+    fn what_comes_and_goes_is_not_listed_however_it_is_known() {
+        let added = || change("x", FileStatus::Added, bytes(None, Some("a\n")));
+        let deleted = |pair| change("x", FileStatus::Deleted, pair);
+        for pair in [bytes(Some("a\n"), None), hunk("a", "")] {
+            let told = net(vec![
+                (ChangesSource::Replayed, vec![added()]),
+                (ChangesSource::Replayed, vec![deleted(pair)]),
+            ]);
+            assert_eq!(told.files, []);
+        }
+        let told = net(vec![
+            (ChangesSource::Replayed, vec![deleted(bytes(Some("a\n"), None))]),
+            (ChangesSource::Replayed, vec![added()]),
+        ]);
+        assert_eq!(told.files, [], "the same text came back");
+    }
+
+    #[test]
+    fn a_mode_set_and_set_back_is_not_listed_and_one_set_is() {
+        let blob = |mode| ContentId::Blob { id: "1".repeat(40), mode };
+        let step = |old: u32, new: u32| {
+            let pair = Pair::Sides { old: blob(old), new: blob(new) };
+            change("x", FileStatus::ModeChanged, pair)
+        };
+        let (plain, exec) = (0o100_644, 0o100_755);
+        let turn = |step| (ChangesSource::Snapshot, vec![step]);
+        assert_eq!(net(vec![turn(step(plain, exec)), turn(step(exec, plain))]).files, []);
+        let told = net(vec![turn(step(plain, exec)), turn(step(exec, exec))]);
+        let file = &told.files[0].file;
+        assert_eq!(file.status, FileStatus::ModeChanged);
+        assert_eq!(file.old_mode.as_deref(), Some("100644"));
+        assert_eq!(file.new_mode.as_deref(), Some("100755"));
+    }
+
+    #[test]
+    fn a_file_moved_there_and_back_is_where_it_was() {
+        let moved = |from: &str, to: &str| {
+            let mut change = change(to, FileStatus::Renamed, bytes(Some("a\n"), Some("a\n")));
+            change.file.old_path = Some(from.into());
+            (ChangesSource::Replayed, vec![change])
+        };
+        assert_eq!(net(vec![moved("x", "y"), moved("y", "x")]).files, []);
+        let told = net(vec![moved("x", "y"), moved("y", "z")]);
+        let [only] = told.files.as_slice() else { panic!("{:?}", told.files) };
+        assert_eq!((only.file.old_path.as_deref(), only.file.path.as_str()), (Some("x"), "z"));
+    }
+}
