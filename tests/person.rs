@@ -137,7 +137,11 @@ impl Person {
         let (width, height) = self.app.size;
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let theme = Theme::dark(Depth::None);
-        terminal.draw(|frame| drop(draw(&self.app, &theme, frame.buffer_mut()))).unwrap();
+        terminal
+            .draw(|frame| {
+                let _ = draw(&self.app, &theme, frame.buffer_mut());
+            })
+            .unwrap();
         let buffer = terminal.backend().buffer();
         let mut out = String::new();
         for row in buffer.content.chunks(usize::from(width)) {

@@ -49,23 +49,20 @@ fn page(app: &mut App, numerator: isize, denominator: isize) -> Effects {
         *top = top.saturating_add_signed(rows);
         return Vec::new();
     }
-    match app.focus {
-        Focus::List => {
-            let rows = app.list_height() as isize * numerator / denominator;
-            step(app, rows)
-        }
-        Focus::File => {
-            let (len, height) = (app.viewer.plan.rows.len(), app.text_height());
-            let rows = height as isize * numerator / denominator;
-            app.choices.follow = false;
-            if app.choices.wrap {
-                app.scroll_wrapped(rows);
-            } else {
-                app.viewer.view.scroll(rows, len, height);
-            }
-            Vec::new()
-        }
+    let (len, height) = (app.viewer.plan.rows.len(), app.text_height());
+    if app.focus == Focus::List && len == 0 {
+        let rows = app.list_height() as isize * numerator / denominator;
+        return step(app, rows);
     }
+    // Paging is for reading: with the focus on the list too it turns the file's pages.
+    let rows = height as isize * numerator / denominator;
+    app.choices.follow = false;
+    if app.choices.wrap {
+        app.scroll_wrapped(rows);
+    } else {
+        app.viewer.view.scroll(rows, len, height);
+    }
+    Vec::new()
 }
 
 pub(super) fn down(app: &mut App) -> Effects {

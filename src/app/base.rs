@@ -64,18 +64,15 @@ impl App {
         if self.base != Base::Turn {
             return self.load_against();
         }
-        match &turn.changes {
-            Load::Unasked => {
-                turn.changes = Load::Asked;
-                vec![Effect::LoadChanges { turn: number, revision, base: Base::Turn }]
-            }
-            // Another list may have been counted instead in the meantime.
-            Load::Known(Some(changes)) if !turn.totals().2 => {
-                let changes = Arc::clone(changes);
-                vec![Effect::Count { turn: number, revision, base: Base::Turn, changes }]
-            }
-            _ => Vec::new(),
+        if turn.changes == Load::Unasked {
+            turn.changes = Load::Asked;
+            return vec![Effect::LoadChanges { turn: number, revision, base: Base::Turn }];
         }
+        // Another list may have been counted instead in the meantime.
+        let uncounted = turn.uncounted().into_iter();
+        uncounted
+            .map(|changes| Effect::Count { turn: number, revision, base: Base::Turn, changes })
+            .collect()
     }
 
     /// The same for another base. What is shown stays until the answer comes; while one is
@@ -126,9 +123,7 @@ impl App {
         view.head.revision = revision;
         view.set_changes(changes);
         let mut effects = self.list_anew(chosen.as_deref());
-        let view = &self.against.view;
-        if let Some(changes) = view.known().filter(|_| !view.totals().2) {
-            let changes = Arc::clone(changes);
+        if let Some(changes) = self.against.view.uncounted() {
             effects.push(Effect::Count { turn, revision, base, changes });
         }
         effects.extend(self.load_against());

@@ -127,6 +127,12 @@ impl App {
         Self { size, choices, ..Self::default() }
     }
 
+    /// One file alone: the list would have nothing to tell.
+    pub fn show_only_the_file(&mut self) {
+        self.choices.sidebar = false;
+        self.focus = Focus::File;
+    }
+
     /// Where everything stands on the screen.
     pub fn areas(&self) -> Areas {
         let panes = Panes {
@@ -149,6 +155,11 @@ impl App {
     pub fn open_turn(&self) -> Option<&TurnView> {
         let turn = self.outline.open.and_then(|at| self.turns.get(at))?;
         Some(if self.base == Base::Turn { turn } else { &self.against.view })
+    }
+
+    fn open_turn_mut(&mut self) -> Option<&mut TurnView> {
+        let turn = self.outline.open.and_then(|at| self.turns.get_mut(at))?;
+        Some(if self.base == Base::Turn { turn } else { &mut self.against.view })
     }
 
     /// What is to be said of the file that is looked at, a line each.

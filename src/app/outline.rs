@@ -50,6 +50,12 @@ impl TurnView {
         }
     }
 
+    /// The changes that are still to be counted. A single file is counted by being looked at.
+    pub fn uncounted(&self) -> Option<Arc<Changes>> {
+        let changes = self.known().filter(|changes| changes.files.len() > 1)?;
+        self.counts.iter().any(Option::is_none).then(|| Arc::clone(changes))
+    }
+
     /// Takes an answer, and what it holds counted already. A file that is as it was keeps its
     /// counts.
     pub fn set_changes(&mut self, changes: Result<Option<Arc<Changes>>, String>) {
@@ -190,13 +196,11 @@ impl Outline {
             Load::Known(None) if presented == 0 => self.items.push(Item::Plain("no change known")),
             Load::Known(None) => {}
             Load::Known(Some(changes)) => {
-                if presented > 0 && !changes.files.is_empty() {
-                    self.items.push(Item::Heading("changed"));
-                }
-                self.items.extend((0..changes.files.len()).map(Item::File));
+                // The total stands above its files: below a thousand of them nobody would see it.
                 if !changes.files.is_empty() {
                     self.items.push(Item::Total);
                 }
+                self.items.extend((0..changes.files.len()).map(Item::File));
                 self.items.extend((0..changes.notes.len()).map(Item::Note));
             }
         }

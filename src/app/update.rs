@@ -1,7 +1,7 @@
 //! The one function that changes the state: an event in, effects out.
 
 use super::command::lookup;
-use super::event::{Effect, Event};
+use super::event::{Effect, Event, Subject};
 use super::outline::{Load, TurnView};
 use super::prompt::Typed;
 use super::{App, Focus, Overlay, Search, history, picker};
@@ -156,6 +156,7 @@ fn take_comparison(app: &mut App, request: u64, shown: Shown) {
     if request != app.viewer.request {
         return;
     }
+    note_counts(app, &shown);
     let replaces = !app.viewer.is_waiting;
     app.viewer.is_waiting = false;
     if replaces {
@@ -172,6 +173,17 @@ fn take_comparison(app: &mut App, request: u64, shown: Shown) {
     }
 }
 
+/// The list and the viewer tell the same numbers: what is shown is what counts.
+fn note_counts(app: &mut App, shown: &Shown) {
+    let Some(change) = app.viewer.subject.as_ref().and_then(Subject::change) else { return };
+    let Some(turn) = app.open_turn() else { return };
+    let at = turn.known().and_then(|changes| changes.files.iter().position(|file| file == change));
+    let Some((at, open)) = at.zip(app.open_turn_mut()) else { return };
+    if let Some(slot) = open.counts.get_mut(at) {
+        *slot = Some(shown.counts());
+    }
+}
+
 fn take_changes(
     app: &mut App,
     turn: u32,
@@ -182,8 +194,7 @@ fn take_changes(
     let Some(view) = find(app, turn, revision, Base::Turn) else { return Vec::new() };
     view.set_changes(changes);
     let mut effects = Vec::new();
-    if let Some(changes) = view.known().filter(|_| !view.totals().2) {
-        let changes = Arc::clone(changes);
+    if let Some(changes) = view.uncounted() {
         effects.push(Effect::Count { turn, revision, base: Base::Turn, changes });
     }
     let is_open = app.open_turn().is_some_and(|open| open.head.turn.turn == turn);

@@ -100,7 +100,12 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
     let (inbox, events) = channel();
     let outside = sender(&inbox, 0);
     let size = terminal::size();
-    let app = App::new(size, settings.choices);
+    let mut app = App::new(size, settings.choices);
+    if let Opening::Changes { changes, .. } = &opening
+        && changes.files.len() == 1
+    {
+        app.show_only_the_file();
+    }
     let is_session = !matches!(opening, Opening::Changes { .. });
     let (world, recorder) = World::start(opening, &settings, &sender(&inbox, 1))?;
     let terminal = Terminal::take().context("the terminal cannot be taken over")?;
