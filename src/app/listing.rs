@@ -121,15 +121,12 @@ impl App {
             let mut files = self.outline.files();
             files.find(|item| chosen.is_some() && self.path_of(*item).as_deref() == chosen)
         };
-        match wanted.or_else(again).or_else(|| self.outline.first_file()) {
-            Some(item) => {
-                self.choose(item);
-                open_chosen(self)
-            }
-            None => {
-                self.choose(Item::Turn(self.outline.open.unwrap_or(0)));
-                self.show_no_file()
-            }
+        if let Some(item) = wanted.or_else(again).or_else(|| self.outline.first_file()) {
+            self.choose(item);
+            open_chosen(self)
+        } else {
+            self.choose(Item::Turn(self.outline.open.unwrap_or(0)));
+            self.show_no_file()
         }
     }
 }

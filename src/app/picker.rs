@@ -146,6 +146,8 @@ impl Picker {
 /// none where they do not. Letters that stand together count more, and so do first letters of
 /// words. A lower-case letter matches both cases.
 fn score(word: &[char], text: &str) -> Option<u32> {
+    /// So many beginnings are tried: the first one is not always the best.
+    const TRIED: usize = 16;
     let text: Vec<char> = text.chars().collect();
     let matches = |wanted: char, c: char| c == wanted || c.to_lowercase().eq([wanted]);
     let from = |start: usize| {
@@ -162,8 +164,6 @@ fn score(word: &[char], text: &str) -> Option<u32> {
         Some(score)
     };
     let Some(first) = word.first() else { return Some(0) };
-    // A few beginnings are tried: the first one is not always the best.
-    const TRIED: usize = 16;
     let starts = text.iter().enumerate().filter(|(_, c)| matches(*first, **c)).map(|(at, _)| at);
     starts.take(TRIED).filter_map(from).max()
 }

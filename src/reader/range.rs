@@ -5,6 +5,7 @@ use super::net::Net;
 use super::session::Reader;
 use crate::content::{Changes, Commit, Content, ContentId, FileChange, GitObjects, Pair, Source};
 use crate::session::path::{PathRules, cmp_utf16, escape_name, resolve};
+use crate::session::transcript::TurnRecord;
 use crate::session::{ChangedFile, ChangesSource, FileStatus};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -128,7 +129,7 @@ impl Reader {
     fn touched(&mut self) -> BTreeSet<PathBuf> {
         let rules = self.rules();
         let turns = &self.transcript().turns;
-        let edits = turns.iter().flat_map(|record| record.applied_edits());
+        let edits = turns.iter().flat_map(TurnRecord::applied_edits);
         let mut spelled: BTreeSet<String> = edits.map(|edit| edit.path.clone()).collect();
         let others: Vec<u32> =
             turns.iter().filter(|record| record.ran_shell()).map(|record| record.turn).collect();
