@@ -516,9 +516,9 @@ fn stir(root: &Path, dice: &mut Dice) {
             }
             3 => {
                 let kind = dice.roll(3);
-                let text: String =
-                    (0..12).map(|line| format!("text {kind} line {line}\n")).collect();
-                fs::write(one, text).unwrap();
+                let lines: Vec<_> =
+                    (0..12).map(|line| format!("text {kind} line {line}")).collect();
+                fs::write(one, lines.join("\n") + "\n").unwrap();
             }
             _ => {
                 let Ok(text) = fs::read_to_string(&one) else { continue };

@@ -4,7 +4,6 @@ use crate::bases::Log;
 use crate::transcripts::Scratch;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -107,7 +106,7 @@ impl Seat {
 
 /// Writes a session of dsh whose one turn makes one file.
 fn session(scratch: &Scratch, id: &str) {
-    let home = PathBuf::from(scratch.path(".")).canonicalize().unwrap();
+    let home = scratch.path(".").canonicalize().unwrap();
     let folder = home.join(".dsh/sessions/here").join(id);
     std::fs::create_dir_all(&folder).unwrap();
     let mut log = Log::new(&home);
@@ -230,6 +229,34 @@ fn an_appended_log_is_seen() {
     let mut file = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
     file.write_all(prompt(2, "the second prompt").as_bytes()).unwrap();
     seat.until("the second prompt");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
+fn a_turn_is_recorded_while_it_is_watched() {
+    let scratch = Scratch::new();
+    let work = scratch.path(".").canonicalize().unwrap();
+    let init = std::process::Command::new("git").args(["init", "-q"]).current_dir(&work).status();
+    assert!(init.unwrap().success());
+    let header = serde_json::json!({"type": "session", "version": 0, "id": "s", "createdAt": 1,
+        "cwd": work, "delegationDepth": 0});
+    let log = scratch.write("session.jsonl", format!("{header}\n"));
+    let append = |seq: u32, kind: &str, data: serde_json::Value| {
+        let mut file = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+        let row = serde_json::json!({"type": kind, "seq": seq, "time": 9, "data": data});
+        file.write_all(format!("{row}\n").as_bytes()).unwrap();
+    };
+    let mut seat = Seat::at(&["--session", log.to_str().unwrap()], 100, 24);
+    seat.until("live");
+    append(0, "turn/start", serde_json::json!({"turn": 1}));
+    seat.until("recording · baseline");
+    let call = serde_json::json!({"turn": 1, "step": 1, "callId": "c", "name": "bash",
+        "arguments": "{\"command\":\"make\"}"});
+    append(1, "tool/call", call);
+    scratch.write("made-by-a-command.txt", "made\n");
+    append(2, "turn/end", serde_json::json!({"turn": 1, "reason": {"kind": "completed"}}));
+    seat.until("made-by-a-command.txt");
     seat.keys("q");
     assert_eq!(seat.end(), 0);
 }

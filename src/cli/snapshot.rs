@@ -39,7 +39,7 @@ pub(super) fn run(environment: &Environment, args: &SnapshotArgs) -> anyhow::Res
         args.dir.as_ref().map_or_else(|| environment.cwd.clone(), |dir| environment.path(dir));
     let settings = record::settings(environment)?;
     let git_dir = environment.git_dir.as_deref();
-    let kept = keep_snapshot(&environment.store, settings, &dir, git_dir)?;
+    let kept = keep_snapshot(&environment.store, &settings, &dir, git_dir)?;
     let skipped = kept.snapshot.skipped.iter();
     if !args.json {
         for (path, cause) in skipped {

@@ -124,18 +124,15 @@ mod tests {
         changes.files.iter().map(|change| change.file.path.as_str()).collect()
     }
 
-    fn of_log(paths: &[&str]) -> Option<Changes> {
-        Some(Changes {
-            files: paths.iter().map(|path| change(path)).collect(),
-            ..Default::default()
-        })
+    fn of_log(paths: &[&str]) -> Changes {
+        Changes { files: paths.iter().map(|path| change(path)).collect(), ..Default::default() }
     }
 
     #[test]
     fn what_a_late_recording_missed_comes_from_the_log() {
         let late = KeptTurn { late: true, ..kept("b", 1) };
         assert!(!is_whole(&late) && is_whole(&kept("b", 1)));
-        let joined = changes(&late, of_log(&["a", "b"]), 9);
+        let joined = changes(&late, Some(of_log(&["a", "b"])), 9);
         assert_eq!(paths(&joined), ["a", "b"]);
         assert_eq!(joined.files[0].note.as_deref(), Some("known from the log only"));
     }
@@ -144,7 +141,7 @@ mod tests {
     fn a_file_that_could_not_be_captured_comes_from_the_log_and_no_other() {
         let skipped = vec![Skipped { path: "c".into(), cause: "late".into() }];
         let kept = KeptTurn { skipped, ..kept("b", 1) };
-        assert_eq!(paths(&changes(&kept, of_log(&["a", "c"]), 9)), ["b", "c"]);
+        assert_eq!(paths(&changes(&kept, Some(of_log(&["a", "c"])), 9)), ["b", "c"]);
     }
 
     #[test]

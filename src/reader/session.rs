@@ -190,25 +190,27 @@ impl Reader {
     pub fn changes(&mut self, turn: u32) -> Result<Option<Changes>, String> {
         let Some(record) = self.transcript.turn(turn).cloned() else { return Ok(None) };
         self.look_at_store();
-        let Some(kept) = self.recorded.turn(turn).cloned() else { return self.of_log(&record) };
+        let Some(kept) = self.recorded.turn(turn).cloned() else {
+            return Ok(self.of_log(&record));
+        };
         let is_whole = recorded::is_whole(&kept);
-        let log = if is_whole { None } else { self.of_log(&record).ok().flatten() };
+        let log = if is_whole { None } else { self.of_log(&record) };
         let changes = recorded::changes(&kept, log, self.options.max_file_bytes);
         if changes.files.is_empty() && kept.snapshot.is_none() {
-            return self.of_log(&record);
+            return Ok(self.of_log(&record));
         }
         Ok((!changes.files.is_empty()).then_some(changes))
     }
 
     /// What a turn changed, from the log alone.
-    fn of_log(&mut self, record: &TurnRecord) -> Result<Option<Changes>, String> {
+    fn of_log(&mut self, record: &TurnRecord) -> Option<Changes> {
         let (format, rows) = (self.format, self.stored.clone().map(Rows::new));
         self.place();
-        let Some(place) = self.place.as_mut() else { return Ok(None) };
+        let place = self.place.as_mut()?;
         place.add_git_dir(record);
         let from_trees = place.compare_trees(record);
         if let Some(Ok(changes)) = from_trees {
-            return Ok(Some(changes));
+            return Some(changes);
         }
         let base = self.transcript.header.base_commit.as_deref();
         let texts = LogTexts {
@@ -227,9 +229,9 @@ impl Reader {
             let note = "the host saw changes in this turn that the log does not hold";
             let mut empty = changes.unwrap_or_default();
             empty.notes.push(note.into());
-            return Ok(Some(empty));
+            return Some(empty);
         }
-        Ok(changes.filter(|_| told))
+        changes.filter(|_| told)
     }
 
     /// The turns at these 0-based indexes.

@@ -50,7 +50,8 @@ fn read(path: &Path, max_bytes: u64) -> io::Result<Found> {
             let bytes = fs::read_link(path)?.into_os_string().into_encoded_bytes();
             return Ok(Found::Bytes { bytes, mode: 0o120_000 });
         }
-        found => drop(found?),
+        Err(error) => return Err(error),
+        Ok(_) => {}
     }
     let file = open_regular(path)?;
     let metadata = file.metadata()?;

@@ -30,7 +30,7 @@ pub struct KeptSnapshot {
 /// There is no repository, it cannot be read, or the store cannot be written.
 pub fn keep_snapshot(
     root: &Path,
-    settings: Settings,
+    settings: &Settings,
     directory: &Path,
     git_dir: Option<&Path>,
 ) -> anyhow::Result<KeptSnapshot> {
@@ -49,7 +49,7 @@ pub fn keep_snapshot(
     let top = site.work_tree().with_context(|| format!("{name}: not in a git repository"))?;
     let key = SessionKey::of_log("snapshot", &top);
     let store = Store::open(root)?;
-    let mut writer = wait_for_writer(&store, &key, &info, &settings)?;
+    let mut writer = wait_for_writer(&store, &key, &info, settings)?;
     let number = store.session(&key)?.and_then(|s| s.baselines.keys().last().copied());
     let objects = writer.objects().path().to_path_buf();
     let cache = writer.stat_cache();

@@ -38,19 +38,19 @@ impl Maker<'_> {
             turn: self.turn,
             cwd: escape_name(self.workspace.rules.cwd.as_os_str()),
             late: hand.late,
-            notes: hand.notes.clone(),
+            notes: [hand.notes.as_slice(), &hand.end.notes].concat(),
             ..KeptTurn::default()
         };
         let pair = hand.baseline.clone().zip(hand.end.tree.clone());
         if let Some((before, after)) = &pair {
             kept.skipped.clone_from(&hand.end.skipped);
-            match self.from_trees(before, after, calls) {
+            match self.between_trees(before, after, calls) {
                 Ok(files) => kept.files = files?,
                 Err(error) => kept.notes.push(format!("the snapshots cannot be read: {error}")),
             }
             kept.snapshot = Some(TreePair { before: before.clone(), after: after.clone() });
         }
-        self.from_captures(hand, calls, &mut kept)?;
+        self.add_captures(hand, calls, &mut kept)?;
         if let Some(earlier) = &hand.earlier {
             self.join(earlier, calls, &mut kept);
         }
@@ -58,7 +58,7 @@ impl Maker<'_> {
         Ok(kept)
     }
 
-    fn from_trees(
+    fn between_trees(
         &mut self,
         before: &str,
         after: &str,
@@ -67,10 +67,10 @@ impl Maker<'_> {
         let workspace = self.workspace;
         let place = TreePlace { root: workspace.root(), rules: &workspace.rules };
         let changes = changes_between(&workspace.objects, before, after, &place)?;
-        Ok(changes.files.into_iter().map(|change| self.from_tree(change, calls)).collect())
+        Ok(changes.files.into_iter().map(|change| self.keep_change(change, calls)).collect())
     }
 
-    fn from_tree(&mut self, change: FileChange, calls: &Calls) -> Result<KeptFile, StoreError> {
+    fn keep_change(&mut self, change: FileChange, calls: &Calls) -> Result<KeptFile, StoreError> {
         let Pair::Sides { old, new } = &change.pair else {
             return Err(StoreError::Row { cause: "a tree's change has no sides".into() });
         };
@@ -102,7 +102,7 @@ impl Maker<'_> {
     }
 
     /// The captured files that no snapshot covers.
-    fn from_captures(
+    fn add_captures(
         &mut self,
         hand: &mut Hand,
         calls: &Calls,
@@ -120,17 +120,15 @@ impl Maker<'_> {
             };
             end.files.insert(path.clone(), new.clone());
             let old = match before {
-                Before::Side(side) => side.clone(),
                 Before::Covered => continue,
-                Before::TooLate => {
+                Before::Side(side) if *side != new => side.clone(),
+                Before::Side(_) if !calls.came_before_capture(&shown.path) => continue,
+                Before::Side(_) | Before::TooLate => {
                     let cause = "changed before it could be captured: what it held is not known";
                     kept.skipped.push(Skipped { path: shown.path, cause: cause.into() });
                     continue;
                 }
             };
-            if old == new {
-                continue;
-            }
             let mode = |side: &KeptSide| match side {
                 KeptSide::Blob { mode, .. } => Some(format!("{mode:06o}")),
                 KeptSide::Absent => None,

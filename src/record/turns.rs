@@ -268,7 +268,9 @@ mod tests {
     }
 
     fn tell(turns: &mut Turns, events: Vec<LogEvent>) -> Vec<Action> {
-        events.into_iter().for_each(|event| turns.apply(event));
+        for event in events {
+            turns.apply(event);
+        }
         std::iter::from_fn(|| turns.next()).collect()
     }
 

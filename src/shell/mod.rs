@@ -207,10 +207,10 @@ impl World {
             Opening::Log { path, options } => {
                 let how = OpenOptions { format: options.format.clone(), session: None };
                 let asks = follow::start(options, objects, Arc::clone(send))?;
-                let (told, recorded) = (asks.clone(), asks.clone());
+                let (told, kept) = (asks.clone(), asks.clone());
                 recorder = settings.record.clone().map(|options| {
                     Recorder::start(options, move |event| {
-                        let _ = recorded.send(Ask::Recorded(event));
+                        let _ = kept.send(Ask::Recorded(event));
                     })
                 });
                 let feed = recorder.as_ref().map(Recorder::feed);

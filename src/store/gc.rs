@@ -10,7 +10,10 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+/// Scratch objects stay so long behind their recorder: the next one may go on with the same turn.
+const SCRATCH_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is to be removed is renamed to this first, so that nobody meets half of it.
 const GONE: &str = ".gone-";
@@ -57,13 +60,17 @@ impl Store {
         Ok(sizes)
     }
 
-    /// Removes what no recorder needs: scratch objects, sessions that are too old, and the oldest
-    /// ones while the store is too large. A session that is open stays.
+    /// Removes what no recorder needs: scratch objects after a day, sessions that are too old, and
+    /// the oldest ones while the store is too large. A session that is open stays.
     pub fn gc(&self, settings: &Settings, now: SystemTime) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
         // A clean-up that was killed may have left something.
         self.sweep(&mut report);
         for folder in self.session_folders()? {
+            let until = written_at(&folder).ok().and_then(|at| at.checked_add(SCRATCH_AGE));
+            if until.is_some_and(|until| now < until) {
+                continue;
+            }
             for part in [SCRATCH_FOLDER, STAT_CACHE] {
                 let set_aside = self.set_aside(&folder, &folder.join(part), part);
                 set_aside.map_or_else(|error| report.problems.push(error.to_string()), drop);
@@ -129,10 +136,7 @@ fn size_of_session(folder: PathBuf) -> SessionSize {
         None
     });
     let mut failed = |cause| problem = Some(io_error("read", &folder)(cause).to_string());
-    let changed = fs::metadata(rows_path(&folder))
-        .or_else(|_| fs::metadata(&folder))
-        .and_then(|meta| meta.modified())
-        .map_err(&mut failed);
+    let changed = written_at(&folder).map_err(&mut failed);
     let bytes = disk_use(&folder).map_err(&mut failed);
     let recorded = lock::is_recorded(&folder).map_err(&mut failed);
     SessionSize {
@@ -143,6 +147,12 @@ fn size_of_session(folder: PathBuf) -> SessionSize {
         problem,
         folder,
     }
+}
+
+/// When a session was recorded last.
+fn written_at(folder: &Path) -> io::Result<SystemTime> {
+    let rows = fs::metadata(rows_path(folder)).or_else(|_| fs::metadata(folder));
+    rows.and_then(|meta| meta.modified())
 }
 
 /// Since the Unix epoch; a time before it counts as that.
@@ -176,7 +186,6 @@ mod tests {
     use super::*;
     use crate::store::{Named, Note, Recording, SessionKey, Writer};
     use std::fs::File;
-    use std::time::Duration;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -262,7 +271,10 @@ mod tests {
         fs::write(&cache, b"cache").unwrap();
         fs::write(scratch.join("object"), [0; 5000]).unwrap();
         drop(recorder);
-        let report = store.gc(&Settings::default(), SystemTime::now()).unwrap();
+        let now = SystemTime::now();
+        store.gc(&Settings::default(), now).unwrap();
+        assert!(scratch.exists() && cache.exists(), "the turn may go on");
+        let report = store.gc(&Settings::default(), now + DAY).unwrap();
         assert!(!scratch.exists() && !cache.exists() && report.freed >= 5000);
         assert_eq!(store.status().unwrap().len(), 1);
     }
