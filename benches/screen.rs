@@ -8,7 +8,7 @@
 )]
 #![allow(missing_docs, clippy::cast_precision_loss, reason = "a bench is read, not called")]
 
-use handback::app::{App, Choices, Chord, Event, Key, update};
+use handback::app::{App, Base, Choices, Chord, Event, Key, update};
 use handback::content::{Changes, ContentId, FileChange, Pair};
 use handback::diff::{Limit, compare};
 use handback::reader::{Shown, TurnHead};
@@ -68,7 +68,15 @@ fn app(old: &str, new: &str) -> App {
     let mut app = App::new(SIZE, Choices::default());
     app.show_only_the_file();
     update(&mut app, Event::Turns { from: 0, turns: vec![TurnHead::default()] });
-    update(&mut app, Event::Changes { turn: 0, revision: 0, changes: Ok(Some(Arc::new(changes))) });
+    update(
+        &mut app,
+        Event::Changes {
+            turn: 0,
+            revision: 0,
+            base: Base::default(),
+            changes: Ok(Some(Arc::new(changes))),
+        },
+    );
     let (request, shown) = (app.viewer.request, Shown::Text(Arc::new(comparison)));
     update(&mut app, Event::Compared { request, shown });
     app

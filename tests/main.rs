@@ -8,6 +8,8 @@ mod agents;
 mod agents_more;
 /// The floors of the house.
 mod architecture;
+/// Bases, file history, the session picker.
+mod bases;
 /// What the agent ran in a turn, and how it went.
 mod commands;
 /// Comparisons against the reference pairs and against git itself.

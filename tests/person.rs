@@ -67,6 +67,16 @@ impl Person {
         person
     }
 
+    /// The log holds more by now.
+    pub fn goes_on(&mut self, log: &[u8], options: ReadOptions) {
+        self.reader = Reader::new(options);
+        let stored = Stored::Bytes(log.into());
+        let log = LogFile::from_stored(Path::new("log"), stored, &OpenOptions::default()).unwrap();
+        self.reader.read_all(log).unwrap();
+        let turns = self.reader.heads(0);
+        self.see(Event::Turns { from: 0, turns });
+    }
+
     /// Lets an event happen and everything that follows from it.
     pub fn see(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
@@ -86,17 +96,22 @@ impl Person {
 
     fn perform(&mut self, effect: Effect) -> Vec<Event> {
         match effect {
-            Effect::LoadChanges { turn, revision } => {
-                let changes = self.reader.changes(turn).map(|changes| changes.map(Arc::new));
-                vec![Event::Changes { turn, revision, changes }]
+            Effect::LoadChanges { turn, revision, base } => {
+                let changes = self.reader.changes_against(turn, base);
+                let changes = changes.map(|changes| changes.map(Arc::new));
+                vec![Event::Changes { turn, revision, base, changes }]
             }
-            Effect::Count { turn, revision, changes } => {
+            Effect::FindHistory { request, turn, path } => {
+                let touches = self.reader.history(turn, &path);
+                vec![Event::History { request, touches }]
+            }
+            Effect::Count { turn, revision, base, changes } => {
                 let found = Mutex::new(Vec::new());
                 let objects = self.reader.objects();
                 count_all(&objects, &changes, None, &Arc::default(), &|counts| {
                     found.lock().unwrap().extend(counts);
                 });
-                vec![Event::Counted { turn, revision, counts: found.into_inner().unwrap() }]
+                vec![Event::Counted { turn, revision, base, counts: found.into_inner().unwrap() }]
             }
             Effect::LoadCommands { turn } => {
                 vec![Event::Commands(vec![(turn, self.reader.commands(turn))])]

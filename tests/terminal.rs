@@ -1,5 +1,6 @@
 //! A real pseudo-terminal: start, keys, resize, signals, and the terminal as it was before.
 
+use crate::bases::Log;
 use crate::transcripts::Scratch;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
@@ -16,7 +17,7 @@ struct Seat {
     output: Receiver<Vec<u8>>,
     screen: vt100::Parser,
     raw: Vec<u8>,
-    _scratch: Scratch,
+    scratch: Scratch,
 }
 
 fn size(cols: u16, rows: u16) -> PtySize {
@@ -25,7 +26,11 @@ fn size(cols: u16, rows: u16) -> PtySize {
 
 impl Seat {
     fn at(arguments: &[&str], cols: u16, rows: u16) -> Self {
-        let scratch = Scratch::new();
+        Self::in_home(Scratch::new(), arguments, cols, rows)
+    }
+
+    /// Where a home directory is prepared, which is the current one too.
+    fn in_home(scratch: Scratch, arguments: &[&str], cols: u16, rows: u16) -> Self {
         let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_handback"));
         command.args(arguments);
@@ -47,15 +52,7 @@ impl Seat {
         });
         let keyboard = pair.master.take_writer().unwrap();
         let screen = vt100::Parser::new(rows, cols, 0);
-        Self {
-            master: pair.master,
-            child,
-            keyboard,
-            output,
-            screen,
-            raw: Vec::new(),
-            _scratch: scratch,
-        }
+        Self { master: pair.master, child, keyboard, output, screen, raw: Vec::new(), scratch }
     }
 
     fn pump(&mut self, wait: Duration) -> bool {
@@ -105,6 +102,44 @@ impl Seat {
         assert!(!screen.bracketed_paste(), "pasting is plain again");
         status.exit_code()
     }
+}
+
+/// Writes a session of dsh whose one turn makes one file.
+fn session(scratch: &Scratch, id: &str) {
+    let home = scratch.path(".").canonicalize().unwrap();
+    let folder = home.join(".dsh/sessions/here").join(id);
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut log = Log::new(&home);
+    log.turn(1, &format!("Prompt of {id}")).create(1, &format!("file-of-{id}"), "x\n").end(1);
+    std::fs::write(folder.join("session.jsonl"), log.bytes()).unwrap();
+}
+
+#[test]
+fn another_session_is_picked_and_a_newer_one_offered() {
+    let scratch = Scratch::new();
+    session(&scratch, "first");
+    std::thread::sleep(Duration::from_millis(20));
+    session(&scratch, "second");
+    let mut seat = Seat::in_home(scratch, &["--no-record"], 120, 24);
+    seat.until("file-of-second");
+    seat.keys("S");
+    seat.until("2/2");
+    seat.keys("first");
+    seat.until("1/2");
+    seat.keys("\r");
+    seat.until("file-of-first");
+    seat.until("live");
+    assert!(!seat.screen.screen().contents().contains("second"));
+    // The first look comes after a second; what begins later is newer.
+    std::thread::sleep(Duration::from_millis(1500));
+    session(&seat.scratch, "third");
+    seat.until("a newer session: S");
+    seat.keys("S");
+    seat.until("3/3");
+    seat.keys("\r");
+    seat.until("file-of-third");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What the commands do.
 
 use super::event::{Effect, Subject};
-use super::outline::{Item, Load};
+use super::history;
+use super::listing::open_chosen;
+use super::outline::Item;
 use super::prompt::Prompt;
 use super::{App, Focus, Overlay};
 use crate::layout::LayoutChoice;
@@ -179,6 +181,9 @@ pub(super) fn previous_turn(app: &mut App) -> Effects {
 
 fn turn(app: &mut App, by: isize) -> Effects {
     app.choices.follow = false;
+    if let Some(effects) = history::step(app, by > 0) {
+        return effects;
+    }
     let at = app.outline.open.map_or(0, |open| open.saturating_add_signed(by));
     if at >= app.turns.len() || Some(at) == app.outline.open {
         let which = if by > 0 { "last" } else { "first" };
@@ -220,34 +225,6 @@ pub(super) fn close(app: &mut App) -> Effects {
         app.outline.view.go(at, len, height);
     }
     Vec::new()
-}
-
-/// Shows the file under the list's cursor.
-pub(super) fn open_chosen(app: &mut App) -> Effects {
-    let Some(turn) = app.open_turn() else { return Vec::new() };
-    let subject = match app.outline.chosen() {
-        Item::File(at) => {
-            let change = turn.known().and_then(|changes| changes.files.get(at));
-            change.map(|change| Subject::Change(Box::new(change.clone())))
-        }
-        Item::Presented(at) => presented(turn, at),
-        _ => None,
-    };
-    match subject {
-        // What is looked at already, even if anyway, is not asked for again.
-        Some(subject) if !app.viewer.looks_at(&subject) => app.ask(subject),
-        _ => Vec::new(),
-    }
-}
-
-/// A presented file that the turn changed is shown as that change, else as it is on disk.
-fn presented(turn: &super::TurnView, at: usize) -> Option<Subject> {
-    let file = turn.head.turn.presented.get(at)?;
-    let files = turn.known().map(|changes| changes.files.as_slice()).unwrap_or_default();
-    match files.iter().find(|change| change.file.display == file.display) {
-        Some(change) => Some(Subject::Change(Box::new(change.clone()))),
-        None => turn.head.deliverables.get(at).cloned().map(Subject::Present),
-    }
 }
 
 pub(super) fn focus(app: &mut App) -> Effects {
@@ -337,6 +314,8 @@ pub(super) fn back(app: &mut App) -> Effects {
         app.overlay = Overlay::None;
     } else if !app.viewer.search.pattern.is_empty() {
         app.viewer.search = super::Search::default();
+    } else if app.history.is_some() {
+        app.history = None;
     } else if app.focus == Focus::File && app.choices.sidebar {
         app.focus = Focus::List;
         app.refit();
@@ -365,51 +344,6 @@ pub(super) fn quit(app: &mut App) -> Effects {
 }
 
 impl App {
-    /// Opens a turn in the list and asks what it changed.
-    pub(super) fn open_turn_at(&mut self, at: usize) -> Effects {
-        self.outline.open = Some(at);
-        self.news = None;
-        let mut effects = Vec::new();
-        if let Some(turn) = self.turns.get_mut(at)
-            && turn.changes == Load::Unasked
-        {
-            turn.changes = Load::Asked;
-            let (turn, revision) = (turn.head.turn.turn, turn.head.revision);
-            effects.push(Effect::LoadChanges { turn, revision });
-        }
-        self.refill();
-        if let Some(item) = self.outline.first_file() {
-            self.choose(item);
-            effects.extend(open_chosen(self));
-        } else {
-            self.choose(Item::Turn(at));
-            self.viewer.subject = None;
-            self.viewer.shown = None;
-            self.viewer.is_waiting = false;
-            effects.push(Effect::CancelCompare);
-        }
-        effects
-    }
-
-    /// Puts the list's cursor on an item.
-    pub(super) fn choose(&mut self, item: Item) {
-        let (len, height) = (self.outline.len(self.turns.len()), self.list_height());
-        let row = self.outline.row_of(item);
-        self.outline.view.go(row, len, height);
-        // The turn's own row, with its prompt, stays in sight where there is room for both.
-        let header = self.outline.open.unwrap_or(row);
-        if header < self.outline.view.top && row < header + height {
-            self.outline.view.top = header;
-        }
-    }
-
-    /// Lists the open turn's files anew.
-    pub(super) fn refill(&mut self) {
-        if let Some(turn) = self.outline.open.and_then(|at| self.turns.get(at)) {
-            self.outline.fill(turn);
-        }
-    }
-
     /// Asks for a comparison; what was asked before is no longer awaited.
     pub(super) fn ask(&mut self, subject: Subject) -> Effects {
         let request = self.next_request();

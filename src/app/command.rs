@@ -4,7 +4,7 @@
 
 use super::chord::Chord;
 use super::event::Effect;
-use super::{App, Focus, acts, ran};
+use super::{App, Focus, acts, base, history, picker, ran};
 
 /// Where a command's keys hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,9 @@ pub const COMMANDS: &[Command] = commands! {
     Everywhere "wrap" "wrap" ["w"] false "Wrap long lines, or cut them" acts::wrap;
     Everywhere "follow" "follow" ["F"] false "Follow the newest turn, or stay" acts::follow;
     Everywhere "output" "output" ["o"] false "Show the commands of the turn and their output" ran::output;
+    Everywhere "base" "base" ["b"] false "Change what the diff is against" base::next;
+    Everywhere "history" "history" ["t"] false "Step through the turns that changed this file" history::toggle;
+    Everywhere "sessions" "sessions" ["S"] false "Pick another session" picker::open;
     Everywhere "search" "search" ["/"] true "Search in the file" acts::search;
     Everywhere "next-match" "match" ["n"] false "Go to the next match" acts::next_match;
     Everywhere "previous-match" "match" ["N"] false "Go to the previous match" acts::previous_match;

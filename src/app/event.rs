@@ -1,10 +1,11 @@
 //! What can happen, and what may be asked of the world. Plain values: logged, compared, replayed.
 
 use super::chord::Chord;
+use super::picker::SessionRow;
 use crate::content::{Changes, FileChange};
 use crate::diff::{Comparison, Text};
 use crate::layout::Plan;
-use crate::reader::{Counts, Shown, TurnHead};
+use crate::reader::{Base, Counts, Shown, Touch, TurnHead};
 use crate::session::{RanCommand, SessionInfo};
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub enum Event {
         turn: u32,
         /// For which state of the turn.
         revision: u64,
+        /// Against what.
+        base: Base,
         /// The changed files; none where nothing is known to have changed.
         changes: Result<Option<Arc<Changes>>, String>,
     },
@@ -51,6 +54,8 @@ pub enum Event {
         turn: u32,
         /// For which state of the turn.
         revision: u64,
+        /// Against what.
+        base: Base,
         /// 0-based index in `Changes::files`, and what was counted.
         counts: Vec<(usize, Counts)>,
     },
@@ -77,6 +82,17 @@ pub enum Event {
         /// What it printed, or why that cannot be shown.
         output: Result<Arc<Text>, String>,
     },
+    /// The turns that changed a file.
+    History {
+        /// The number of the request.
+        request: u64,
+        /// In order.
+        touches: Vec<Touch>,
+    },
+    /// The sessions of this machine, newest first.
+    Sessions(Vec<SessionRow>),
+    /// A session of this directory has begun that is newer than the one shown.
+    Newer(Box<SessionRow>),
     /// Something to tell in the status bar.
     Warning(String),
     /// What the recorder does, in a few words; none when it does nothing.
@@ -118,6 +134,16 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// The file's path, as its list spells it or absolute.
+    pub fn path(&self) -> Option<String> {
+        match self {
+            Self::Change(change) | Self::Anyway(change) => Some(change.file.path.clone()),
+            Self::Present(path) => path.to_str().map(str::to_owned),
+        }
+    }
+}
+
 /// Something the world is asked to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
@@ -131,6 +157,8 @@ pub enum Effect {
         turn: u32,
         /// For which state of the turn.
         revision: u64,
+        /// Against what.
+        base: Base,
     },
     /// Count the files of a turn; the answers are `Event::Counted`.
     Count {
@@ -138,6 +166,8 @@ pub enum Effect {
         turn: u32,
         /// For which state of the turn.
         revision: u64,
+        /// Against what.
+        base: Base,
         /// The files.
         changes: Arc<Changes>,
     },
@@ -148,6 +178,19 @@ pub enum Effect {
         /// What.
         subject: Subject,
     },
+    /// Find out which turns changed a file; the answer is `Event::History`.
+    FindHistory {
+        /// The number of the request.
+        request: u64,
+        /// A turn's number.
+        turn: u32,
+        /// The file's path in that turn.
+        path: String,
+    },
+    /// Find the sessions of this machine; the answer is `Event::Sessions`.
+    FindSessions,
+    /// Show this session from now on.
+    OpenSession(Box<SessionRow>),
     /// Nobody waits for a comparison any more.
     CancelCompare,
     /// Find out which commands ran in a turn; the answer is `Event::Commands`.

@@ -1,12 +1,16 @@
 //! The one state, and the one function that changes it. No I/O, no clock, no terminal.
 
 mod acts;
+mod base;
 mod chord;
 mod columns;
 mod command;
 mod event;
+mod history;
+mod listing;
 mod notes;
 mod outline;
+mod picker;
 mod prompt;
 mod ran;
 mod update;
@@ -14,12 +18,15 @@ mod viewer;
 mod viewport;
 mod wrapped;
 
-pub use crate::reader::{Counts, Shown};
+pub use crate::reader::{Base, Counts, Shown};
+pub use base::{Against, name as base_name};
 pub use chord::{Chord, Key};
 pub use command::{COMMANDS, Command, Scope, lookup};
 pub use event::{Effect, Event, Live, Subject};
+pub use history::History;
 pub use notes::size;
 pub use outline::{Item, Load, Outline, TurnView};
+pub use picker::{Picker, SessionRow, age};
 pub use prompt::Prompt;
 pub use ran::{Printed, Ran};
 pub use update::update;
@@ -51,6 +58,8 @@ pub enum Overlay {
     Prompt(Prompt),
     /// The commands of a turn.
     Ran(Ran),
+    /// A session is being picked.
+    Sessions(Box<Picker>),
 }
 
 /// What the person chose, and what stays when another file is opened.
@@ -103,6 +112,16 @@ pub struct App {
     pub message: Option<String>,
     /// What the recorder does.
     pub recorder: Option<String>,
+    /// What the diff is against.
+    pub base: Base,
+    /// The open turn against that base; unused for `Base::Turn`.
+    pub against: Against,
+    /// The file whose turns are stepped through.
+    pub history: Option<History>,
+    /// A newer session of this directory that began in the meantime.
+    pub newer: Option<Box<SessionRow>>,
+    /// The path of the file to be opened once the open turn's list is there.
+    wanted: Option<String>,
     requests: u64,
 }
 
@@ -136,9 +155,15 @@ impl App {
         choice.layout(self.areas().text.width)
     }
 
-    /// The turn that is open in the list.
+    /// The turn that is open in the list, with what changed against the base.
     pub fn open_turn(&self) -> Option<&TurnView> {
-        self.outline.open.and_then(|at| self.turns.get(at))
+        let turn = self.outline.open.and_then(|at| self.turns.get(at))?;
+        Some(if self.base == Base::Turn { turn } else { &self.against.view })
+    }
+
+    fn open_turn_mut(&mut self) -> Option<&mut TurnView> {
+        let turn = self.outline.open.and_then(|at| self.turns.get_mut(at))?;
+        Some(if self.base == Base::Turn { turn } else { &mut self.against.view })
     }
 
     /// What is to be said of the file that is looked at, a line each.

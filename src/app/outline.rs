@@ -50,6 +50,12 @@ impl TurnView {
         }
     }
 
+    /// The changes that are still to be counted. A single file is counted by being looked at.
+    pub fn uncounted(&self) -> Option<Arc<Changes>> {
+        let changes = self.known().filter(|changes| changes.files.len() > 1)?;
+        self.counts.iter().any(Option::is_none).then(|| Arc::clone(changes))
+    }
+
     /// Takes an answer, and what it holds counted already. A file that is as it was keeps its
     /// counts.
     pub fn set_changes(&mut self, changes: Result<Option<Arc<Changes>>, String>) {

@@ -1,14 +1,11 @@
 //! The one function that changes the state: an event in, effects out.
 
-use super::acts;
 use super::command::lookup;
 use super::event::{Effect, Event, Subject};
-use super::outline::{Item, Load, TurnView};
+use super::outline::{Load, TurnView};
 use super::prompt::Typed;
-use super::ran;
-use super::{App, Focus, Overlay, Search};
-use crate::reader::Shown;
-use crate::reader::TurnHead;
+use super::{App, Focus, Overlay, Search, history, picker, ran};
+use crate::reader::{Base, Shown, TurnHead};
 use std::sync::Arc;
 
 /// Takes an event and tells what the world shall do.
@@ -16,8 +13,10 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
     match event {
         Event::Key(chord) => key(app, chord),
         Event::Paste(text) => {
-            if let Overlay::Prompt(prompt) = &mut app.overlay {
-                prompt.paste(&text);
+            match &mut app.overlay {
+                Overlay::Prompt(prompt) => prompt.paste(&text),
+                Overlay::Sessions(picker) => picker.paste(&text),
+                Overlay::None | Overlay::Help(_) | Overlay::Ran(_) => {}
             }
             Vec::new()
         }
@@ -45,9 +44,14 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
             app.live = live;
             Vec::new()
         }
-        Event::Changes { turn, revision, changes } => take_changes(app, turn, revision, changes),
-        Event::Counted { turn, revision, counts } => {
-            if let Some(turn) = find(app, turn, revision) {
+        Event::Changes { turn, revision, base: Base::Turn, changes } => {
+            take_changes(app, turn, revision, changes)
+        }
+        Event::Changes { turn, revision, base, changes } => {
+            app.take_against((turn, revision, base), changes)
+        }
+        Event::Counted { turn, revision, base, counts } => {
+            if let Some(turn) = find(app, turn, revision, base) {
                 for (index, count) in counts {
                     if let Some(slot) = turn.counts.get_mut(index) {
                         *slot = Some(count);
@@ -70,6 +74,16 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
         }
         Event::Output { request, output } => {
             ran::take_output(app, request, output);
+            Vec::new()
+        }
+        Event::History { request, touches } => history::take(app, request, touches),
+        Event::Sessions(rows) => {
+            picker::take(app, rows);
+            Vec::new()
+        }
+        Event::Newer(row) => {
+            let is_open = row.path.to_string_lossy() == app.info.path;
+            app.newer = Some(row).filter(|_| !is_open);
             Vec::new()
         }
         Event::Warning(text) => {
@@ -101,6 +115,9 @@ fn key(app: &mut App, chord: super::Chord) -> Vec<Effect> {
     }
     if matches!(app.overlay, Overlay::Ran(_)) {
         return ran::key(app, chord);
+    }
+    if let Overlay::Sessions(_) = app.overlay {
+        return picker::key(app, chord);
     }
     let before = app.viewer.view.cursor;
     let effects = lookup(chord, app.focus).map_or_else(Vec::new, |command| (command.run)(app));
@@ -172,8 +189,7 @@ fn note_counts(app: &mut App, shown: &Shown) {
     let Some(change) = app.viewer.subject.as_ref().and_then(Subject::change) else { return };
     let Some(turn) = app.open_turn() else { return };
     let at = turn.known().and_then(|changes| changes.files.iter().position(|file| file == change));
-    let open = app.outline.open.and_then(|open| app.turns.get_mut(open));
-    let Some((at, open)) = at.zip(open) else { return };
+    let Some((at, open)) = at.zip(app.open_turn_mut()) else { return };
     if let Some(slot) = open.counts.get_mut(at) {
         *slot = Some(shown.counts());
     }
@@ -185,45 +201,30 @@ fn take_changes(
     revision: u64,
     changes: Result<Option<Arc<crate::content::Changes>>, String>,
 ) -> Vec<Effect> {
-    let Some(view) = find(app, turn, revision) else { return Vec::new() };
+    let chosen = app.chosen_path();
+    let Some(view) = find(app, turn, revision, Base::Turn) else { return Vec::new() };
     view.set_changes(changes);
     let mut effects = Vec::new();
-    // A single file is counted by being looked at.
-    let uncounted = view.counts.iter().filter(|counts| counts.is_none()).count();
-    if let Some(changes) = view.known().filter(|changes| uncounted > 0 && changes.files.len() > 1) {
-        let changes = Arc::clone(changes);
-        effects.push(Effect::Count { turn, revision, changes });
+    if let Some(changes) = view.uncounted() {
+        effects.push(Effect::Count { turn, revision, base: Base::Turn, changes });
     }
     let is_open = app.open_turn().is_some_and(|open| open.head.turn.turn == turn);
-    if is_open {
-        let chosen = path_of(app, app.outline.chosen());
-        app.refill();
-        let again =
-            app.outline.files().find(|item| chosen.is_some() && path_of(app, *item) == chosen);
-        let open = app.outline.open.unwrap_or(0);
-        let item = again.or_else(|| app.outline.first_file()).unwrap_or(Item::Turn(open));
-        app.choose(item);
-        let asked = acts::open_chosen(app);
+    if is_open && app.base == Base::Turn {
+        let asked = app.list_anew(chosen.as_deref());
         // A comparison is what the person waits for; the counts can wait.
         effects.splice(0..0, asked);
     }
     effects
 }
 
-/// The path of a listed file, which stays when the list is read anew.
-fn path_of(app: &App, item: Item) -> Option<String> {
-    let turn = app.open_turn()?;
-    match item {
-        Item::File(at) => turn.known()?.files.get(at).map(|change| change.file.display.clone()),
-        Item::Presented(at) => turn.head.turn.presented.get(at).map(|file| file.path.clone()),
-        _ => None,
+fn find(app: &mut App, turn: u32, revision: u64, base: Base) -> Option<&mut TurnView> {
+    let is_meant = |view: &TurnView| view.head.turn.turn == turn && view.head.revision == revision;
+    if base != Base::Turn {
+        let view = &mut app.against.view;
+        let same = app.base == base && view.head.revision == revision;
+        return Some(view).filter(|view| same && (!base.is_of_turn() || is_meant(view)));
     }
-}
-
-fn find(app: &mut App, turn: u32, revision: u64) -> Option<&mut TurnView> {
-    let is_meant =
-        |view: &&mut TurnView| view.head.turn.turn == turn && view.head.revision == revision;
-    app.turns.iter_mut().rev().find(is_meant)
+    app.turns.iter_mut().rev().find(|view| is_meant(view))
 }
 
 /// Takes the turns from index `from` on. What is known of a turn's changes is kept until its
@@ -255,11 +256,15 @@ fn take_turns(app: &mut App, from: usize, turns: Vec<TurnHead>) -> Vec<Effect> {
     let number_at = |number: u32| app.turns.iter().position(|t| t.head.turn.turn == number);
     app.outline.open = open_number.and_then(number_at);
     let last = app.turns.len().checked_sub(1);
-    let follows = app.choices.follow || app.outline.open.is_none() && open_number.is_some();
-    match last {
+    // Since a turn is since that turn, however many follow.
+    let follow = app.choices.follow && app.base != Base::Since;
+    let follows = follow || app.outline.open.is_none() && open_number.is_some();
+    let mut effects = match last {
         Some(last) if follows && app.outline.open != Some(last) => app.open_turn_at(last),
         _ => reload_open(app, from),
-    }
+    };
+    effects.extend(history::refresh(app));
+    effects
 }
 
 /// The open turn may have changed: ask again, and keep what is shown until the answer comes.
@@ -272,8 +277,11 @@ fn reload_open(app: &mut App, from: usize) -> Vec<Effect> {
     if app.news == Some(number) || is_last {
         app.news = app.news.filter(|news| *news != number);
     }
+    if app.base != Base::Turn {
+        return app.load_against();
+    }
     if at < from || view.loaded == Some(view.head.revision) {
         return Vec::new();
     }
-    vec![Effect::LoadChanges { turn: number, revision: view.head.revision }]
+    vec![Effect::LoadChanges { turn: number, revision: view.head.revision, base: Base::Turn }]
 }

@@ -92,6 +92,10 @@ pub(super) fn review(environment: &Environment, opening: Opening) -> anyhow::Res
         diff_timeout: environment.diff_timeout,
         theme: Theme::dark(environment.depth()),
         erases_in_colour: Environment::erases_in_colour(),
+        places: environment.places.clone(),
+        cwd: environment.cwd.clone(),
+        // A picked session has a directory and a repository of its own.
+        picked: ReadOptions { cwd: None, git_dir: None, ..environment.read_options() },
         record,
     };
     shell::run(opening, settings)

@@ -3,6 +3,7 @@
 use super::args::SessionsArgs;
 use super::environment::Environment;
 use super::out;
+use crate::app::age;
 use crate::log::FoundSession;
 use crate::log::discover::discover_all;
 use crate::log::open::{LogFile, OpenOptions};
@@ -34,7 +35,7 @@ pub(super) fn run(environment: &Environment, args: &SessionsArgs) -> anyhow::Res
     let now = SystemTime::now();
     out::print(|out| {
         for (row, found) in rows.iter().zip(&found) {
-            let age = age(now, found.modified);
+            let age = age(now.duration_since(found.modified).unwrap_or_default().as_secs());
             let turns = row.turns.map_or_else(|| "?".into(), |turns| turns.to_string());
             let title = text::fit(&text::first_line(row.title.as_deref().unwrap_or("")), 60);
             let cwd = row.cwd.as_deref().filter(|_| args.all).map(text::clean).unwrap_or_default();
@@ -65,15 +66,5 @@ fn row(found: &FoundSession) -> Row {
         turns: read.is_ok().then_some(transcript.turns.len()),
         modified: modified.as_millis(),
         path: found.path.to_string_lossy().into_owned(),
-    }
-}
-
-fn age(now: SystemTime, then: SystemTime) -> String {
-    let seconds = now.duration_since(then).unwrap_or_default().as_secs();
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
     }
 }

@@ -4,8 +4,10 @@
 
 pub mod disk;
 pub mod objects;
+mod upstream;
 
 pub use objects::GitObjects;
+pub use upstream::Commit;
 
 use crate::session::event::AppliedHunk;
 use crate::session::{ChangedFile, ChangesSource, TreePair};

@@ -84,6 +84,10 @@ impl GitObjects {
         Self { max_file_bytes, ..self }
     }
 
+    pub(super) fn repository(&self) -> Option<&gix::Repository> {
+        self.repository.as_ref()
+    }
+
     /// The repository's work tree, if it has one.
     pub fn work_tree(&self) -> Option<&Path> {
         self.repository.as_ref()?.workdir()
@@ -298,7 +302,7 @@ fn wrong_kind(id: &oid, is: Kind, should: Kind) -> ContentError {
     ContentError { what: format!("object {id}"), cause: format!("a {is}, not a {should}") }
 }
 
-fn failed(what: impl std::fmt::Display, error: &dyn std::error::Error) -> ContentError {
+pub(super) fn failed(what: impl std::fmt::Display, error: &dyn std::error::Error) -> ContentError {
     let mut cause = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {

@@ -1,17 +1,23 @@
 //! An opened session: its log, its sources, each turn's changes and comparisons.
 
+mod base;
 mod commands;
 mod compare;
 mod head;
+mod history;
+mod net;
 mod patch;
 mod present;
+mod range;
 mod recorded;
 mod report;
 mod session;
 mod texts;
 
+pub use base::Base;
 pub use compare::{Counts, Shown, compare, whole};
 pub use head::TurnHead;
+pub use history::Touch;
 pub use patch::write_patch;
 pub use report::{count_all, summary};
 pub use session::{ReadOptions, Reader, open_objects, rules};

@@ -14,9 +14,10 @@ use crate::record::session_key;
 use crate::replay::Replay;
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
-use crate::session::{Damage, RanCommand, SessionInfo, Turn};
+use crate::session::{Damage, RanCommand, SessionInfo, TreePair, Turn};
 use crate::snapshot::compare::{TreePlace, changes_between};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// How a session is read. Paths are absolute.
@@ -237,6 +238,26 @@ impl Reader {
         changes.filter(|_| told)
     }
 
+    /// The turns at these 0-based indexes.
+    pub(super) fn records(&self, turns: Range<usize>) -> &[TurnRecord] {
+        self.transcript.turns.get(turns).unwrap_or_default()
+    }
+
+    /// The trees between which a recorder saw a turn's changes.
+    pub(super) fn recorded_trees(&self, turn: u32) -> Option<TreePair> {
+        self.recorded.turn(turn)?.snapshot.clone()
+    }
+
+    /// Compares two trees of turns or of the repository.
+    pub(super) fn between(&mut self, before: &str, after: &str) -> Result<Changes, ContentError> {
+        self.place();
+        let Some(place) = self.place.as_mut() else { return Ok(Changes::default()) };
+        for record in &self.transcript.turns {
+            place.add_git_dir(record);
+        }
+        place.compare(before, after)
+    }
+
     /// Looks for what a recorder has kept by now.
     fn look_at_store(&mut self) {
         let id = self.transcript.header.id.as_deref().unwrap_or_default();
@@ -322,8 +343,12 @@ impl Place {
 
     fn compare_trees(&self, record: &TurnRecord) -> Option<Result<Changes, ContentError>> {
         let (before, after) = (record.tree_before.as_ref()?, record.tree_after.as_ref()?);
+        Some(self.compare(before, after))
+    }
+
+    fn compare(&self, before: &str, after: &str) -> Result<Changes, ContentError> {
         let place = TreePlace { root: &self.rules.root, rules: &self.rules };
-        Some(changes_between(&self.objects, before, after, &place))
+        changes_between(&self.objects, before, after, &place)
     }
 }
 

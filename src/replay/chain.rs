@@ -38,6 +38,8 @@ pub(super) struct Chain {
     pub(super) steps: Vec<Step>,
     /// Walked to from the beginning.
     forward: HashMap<usize, State>,
+    /// The last one walked to: turns that are asked for in order go on from there.
+    newest: Option<(usize, State)>,
     /// Walked to from the end.
     backward: HashMap<usize, State>,
     /// The end that `backward` was walked from: steps, and hash of the text on disk.
@@ -144,6 +146,13 @@ impl Chain {
         let kept = self.steps.partition_point(|step| step.turn < turn);
         self.steps.truncate(kept);
         self.forward.retain(|at, _| *at <= kept);
+        self.newest = self.newest.take().filter(|(at, _)| *at <= kept);
+    }
+
+    /// The state before a step, if it was walked to from the beginning already.
+    fn known_before(&self, step: usize) -> Option<&State> {
+        let newest = self.newest.as_ref().filter(|(at, _)| *at == step);
+        self.forward.get(&step).or(newest.map(|(_, state)| state))
     }
 
     /// How many steps stand before an edit of a turn.
@@ -207,7 +216,7 @@ impl Walk<'_> {
     pub(super) fn forward(&mut self, at: usize) -> State {
         let mut from = at;
         let mut state = loop {
-            let kept = self.chains.all.get(self.this).and_then(|chain| chain.forward.get(&from));
+            let kept = self.chains.all.get(self.this).and_then(|chain| chain.known_before(from));
             if let Some(state) = kept {
                 break state.clone();
             }
@@ -227,6 +236,9 @@ impl Walk<'_> {
                 chain.forward.insert(step, state.clone());
             }
             state = self.step(step, &state).unwrap_or_default();
+        }
+        if let Some(chain) = self.chains.all.get_mut(self.this) {
+            chain.newest = Some((at, state.clone()));
         }
         state
     }

@@ -2,7 +2,7 @@
 
 use super::commands::Commands;
 use super::workers::{Objects, Send};
-use crate::app::{Event, Live};
+use crate::app::{Base, Event, Live};
 use crate::diff::Text;
 use crate::log::open::LogFile;
 use crate::log::tail::{Opened, TailEvent, TailState};
@@ -15,8 +15,10 @@ use std::thread;
 
 /// What the session's thread is asked and told.
 pub(super) enum Ask {
-    /// What a turn changed.
-    Changes { turn: u32, revision: u64 },
+    /// What a turn changed, or what changed against another base.
+    Changes { turn: u32, revision: u64, base: Base },
+    /// Which turns changed a file.
+    History { request: u64, turn: u32, path: String },
     /// Which commands ran in a turn.
     Commands { turn: u32 },
     /// What a command of a turn printed.
@@ -65,7 +67,11 @@ impl Session {
                 }
             };
             match ask {
-                Ask::Changes { turn, revision } => self.changes(turn, revision),
+                Ask::Changes { turn, revision, base } => self.changes(turn, revision, base),
+                Ask::History { request, turn, path } => {
+                    let touches = self.reader.history(turn, &path);
+                    self.tell(Event::History { request, touches });
+                }
                 Ask::Commands { turn } => {
                     let commands = self.reader.commands(turn);
                     self.tell(Event::Commands(vec![(turn, commands)]));
@@ -86,11 +92,12 @@ impl Session {
         (self.send)(event);
     }
 
-    fn changes(&mut self, turn: u32, revision: u64) {
-        let changes = self.reader.changes(turn).map(|changes| changes.map(Arc::new));
+    fn changes(&mut self, turn: u32, revision: u64, base: Base) {
+        let changes = self.reader.changes_against(turn, base);
+        let changes = changes.map(|changes| changes.map(Arc::new));
         // A turn may have brought objects of its own.
         self.share_objects();
-        self.tell(Event::Changes { turn, revision, changes });
+        self.tell(Event::Changes { turn, revision, base, changes });
     }
 
     fn share_objects(&mut self) {

@@ -4,11 +4,13 @@ mod commands;
 mod follow;
 mod newest;
 mod painter;
+mod sessions;
 mod terminal;
 mod workers;
 
-use crate::app::{App, Choices, Effect, Event, update};
+use crate::app::{App, Base, Choices, Effect, Event, SessionRow, update};
 use crate::content::{Changes, GitObjects};
+use crate::log::Places;
 use crate::log::open::{LogFile, OpenOptions};
 use crate::log::tail;
 use crate::reader::{ReadOptions, TurnHead};
@@ -26,7 +28,7 @@ use std::io::{self, BufWriter, Stdout};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use terminal::Terminal;
 use workers::{CompareJob, CountJob, Objects, SearchJob};
@@ -71,6 +73,21 @@ pub struct Settings {
     pub erases_in_colour: bool,
     /// How a followed session is recorded; none: it is only looked at.
     pub record: Option<RecordOptions>,
+    /// Where other sessions are found.
+    pub places: Places,
+    /// The directory of which a newer session is offered.
+    pub cwd: PathBuf,
+    /// How a picked session is read.
+    pub picked: ReadOptions,
+}
+
+/// An event with the number of the session that it is from; 0 where it is from none.
+type Told = (u64, Event);
+
+/// Hands events of one session to the inbox.
+fn sender(inbox: &Sender<Told>, session: u64) -> workers::Send {
+    let inbox = inbox.clone();
+    Arc::new(move |event| inbox.send((session, event)).is_ok())
 }
 
 /// After asking for something, so long is its answer waited for before a placeholder is drawn.
@@ -81,11 +98,8 @@ const NO_FLICKER: Duration = Duration::from_millis(12);
 /// # Errors
 /// The terminal cannot be taken or written to, or a thread cannot be started.
 pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
-    let (sender, inbox) = channel();
-    let send: workers::Send = {
-        let sender = sender.clone();
-        Arc::new(move |event| sender.send(event).is_ok())
-    };
+    let (inbox, events) = channel();
+    let outside = sender(&inbox, 0);
     let size = terminal::size();
     let mut app = App::new(size, settings.choices);
     if let Opening::Changes { changes, .. } = &opening
@@ -93,17 +107,36 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
     {
         app.show_only_the_file();
     }
-    let (world, recorder) = World::start(opening, &settings, &send, &sender)?;
+    let is_session = !matches!(opening, Opening::Changes { .. });
+    let (world, recorder) = World::start(opening, &settings, &sender(&inbox, 1))?;
     let terminal = Terminal::take().context("the terminal cannot be taken over")?;
-    listen(&send)?;
+    listen(&outside)?;
+    if is_session {
+        sessions::watch(settings.places.clone(), settings.cwd.clone(), outside)?;
+    }
     let out = BufWriter::with_capacity(1 << 16, io::stdout());
     let painter = Painter::new(out, settings.erases_in_colour);
-    let done = Loop { app, world, painter, _terminal: terminal, theme: settings.theme }.run(&inbox);
+    let (session, left) = (1, Vec::new());
+    let mut looping =
+        Loop { app, world, recorder, painter, terminal, settings, inbox, session, left };
+    let done = looping.run(&events);
+    let Loop { world, recorder, terminal, left, .. } = looping;
     // The terminal is the person's again while the turn in hand is finished.
+    drop(terminal);
+    leave(world, recorder);
+    for leaving in left {
+        // It panicked: there is nothing left to end.
+        let _ = leaving.join();
+    }
+    done
+}
+
+/// Ends what a session was followed and recorded by; returns when its turn in hand is finished.
+fn leave(world: World, recorder: Option<Recorder>) {
+    drop(world);
     if let Some(recorder) = recorder {
         recorder.stop();
     }
-    done
 }
 
 /// Starts the threads that wait for input and signals.
@@ -146,7 +179,6 @@ impl World {
         opening: Opening,
         settings: &Settings,
         send: &workers::Send,
-        inbox: &Sender<Event>,
     ) -> anyhow::Result<(Self, Option<Recorder>)> {
         let mut recorder = None;
         let objects: Objects = Arc::new(Mutex::new(GitObjects::default()));
@@ -164,7 +196,7 @@ impl World {
                     *objects = theirs;
                 }
                 for event in fixed(title, changes) {
-                    inbox.send(event)?;
+                    send(event);
                 }
             }
             Opening::Read { log, options } => {
@@ -195,6 +227,13 @@ impl World {
         }
         Ok((world, recorder))
     }
+
+    fn ask(&self, ask: Ask) {
+        if let Some(asks) = &self.asks {
+            // The session's thread is gone only when the program ends.
+            let _ = asks.send(ask);
+        }
+    }
 }
 
 /// The events of a list that never changes: one turn without a number.
@@ -207,7 +246,12 @@ fn fixed(title: String, changes: Changes) -> Vec<Event> {
     vec![
         Event::Info(Box::new(info)),
         Event::Turns { from: 0, turns: vec![head] },
-        Event::Changes { turn: 0, revision: 0, changes: Ok(Some(Arc::new(changes))) },
+        Event::Changes {
+            turn: 0,
+            revision: 0,
+            base: Base::Turn,
+            changes: Ok(Some(Arc::new(changes))),
+        },
         Event::Indexed(true),
     ]
 }
@@ -215,16 +259,22 @@ fn fixed(title: String, changes: Changes) -> Vec<Event> {
 struct Loop {
     app: App,
     world: World,
+    recorder: Option<Recorder>,
     painter: Painter<BufWriter<Stdout>>,
-    _terminal: Terminal,
-    theme: Theme,
+    terminal: Terminal,
+    settings: Settings,
+    inbox: Sender<Told>,
+    /// The number of the session that is shown; what others still tell is dropped.
+    session: u64,
+    /// Sessions that are being left.
+    left: Vec<JoinHandle<()>>,
 }
 
 impl Loop {
-    fn run(mut self, inbox: &Receiver<Event>) -> anyhow::Result<()> {
+    fn run(&mut self, inbox: &Receiver<Told>) -> anyhow::Result<()> {
         // The first frame shows what the session's thread finds at once, if it is quick.
         let mut patience = Some(Instant::now() + NO_FLICKER);
-        let mut events: Vec<Event> = Vec::new();
+        let mut events: Vec<Told> = Vec::new();
         loop {
             events.extend(inbox.try_iter());
             if events.is_empty() {
@@ -240,7 +290,10 @@ impl Loop {
                     events.push(event);
                 }
             }
-            for event in events.drain(..) {
+            for (session, event) in events.drain(..) {
+                if session != 0 && session != self.session {
+                    continue;
+                }
                 let is_resumed = event == Event::Resumed;
                 if is_resumed {
                     self.resume()?;
@@ -270,12 +323,12 @@ impl Loop {
     fn paint(&mut self) -> io::Result<()> {
         let (width, height) = self.app.size;
         let mut frame = Buffer::empty(Rect::new(0, 0, width, height));
-        let cursor = draw(&self.app, &self.theme, &mut frame);
+        let cursor = draw(&self.app, &self.settings.theme, &mut frame);
         self.painter.paint(&frame, cursor)
     }
 
     /// Carries an effect out; false: it is over.
-    fn perform(&mut self, effect: Effect) -> io::Result<bool> {
+    fn perform(&mut self, effect: Effect) -> anyhow::Result<bool> {
         match effect {
             Effect::Quit => return Ok(false),
             Effect::Suspend => {
@@ -283,15 +336,22 @@ impl Loop {
                 signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
                 self.resume()?;
             }
-            Effect::LoadChanges { turn, revision } => {
-                self.ask(Ask::Changes { turn, revision });
+            Effect::LoadChanges { turn, revision, base } => {
+                self.world.ask(Ask::Changes { turn, revision, base });
             }
-            Effect::LoadCommands { turn } => self.ask(Ask::Commands { turn }),
+            Effect::LoadCommands { turn } => self.world.ask(Ask::Commands { turn }),
             Effect::LoadOutput { request, turn, nth } => {
-                self.ask(Ask::Output { request, turn, nth });
+                self.world.ask(Ask::Output { request, turn, nth });
             }
-            Effect::Count { turn, revision, changes } => {
-                self.world.counter.post(CountJob { turn, revision, changes });
+            Effect::FindHistory { request, turn, path } => {
+                self.world.ask(Ask::History { request, turn, path });
+            }
+            Effect::FindSessions => {
+                sessions::list(self.settings.places.clone(), sender(&self.inbox, self.session))?;
+            }
+            Effect::OpenSession(row) => self.open(*row)?,
+            Effect::Count { turn, revision, base, changes } => {
+                self.world.counter.post(CountJob { turn, revision, base, changes });
             }
             Effect::Compare { request, subject } => {
                 self.world.comparer.post(CompareJob { request, subject });
@@ -304,12 +364,24 @@ impl Loop {
         Ok(true)
     }
 
-    /// Asks the session's thread, where there is a log.
-    fn ask(&self, ask: Ask) {
-        if let Some(asks) = &self.world.asks {
-            // The session's thread is gone only when the program ends.
-            let _ = asks.send(ask);
+    /// Shows another session from now on.
+    fn open(&mut self, row: SessionRow) -> anyhow::Result<()> {
+        self.session += 1;
+        if let Some(record) = &mut self.settings.record {
+            // What was said of the first session's places is not true of another one.
+            (record.cwd, record.git_dir) = (None, None);
         }
+        let options =
+            ReadOptions { format: Some(row.agent.into()), ..self.settings.picked.clone() };
+        let opening = Opening::Log { path: row.path, options };
+        let send = sender(&self.inbox, self.session);
+        let (world, recorder) = World::start(opening, &self.settings, &send)?;
+        let world = std::mem::replace(&mut self.world, world);
+        let recorder = std::mem::replace(&mut self.recorder, recorder);
+        // The turn in hand may take a while to finish: nobody waits for that.
+        self.left.retain(|leaving| !leaving.is_finished());
+        self.left.push(thread::Builder::new().spawn(move || leave(world, recorder))?);
+        Ok(())
     }
 
     /// After a stop: the terminal is taken again and drawn anew.

@@ -1,7 +1,7 @@
 //! What is done in the background: comparing, counting, searching.
 
 use super::newest::Newest;
-use crate::app::{Event, Shown, Subject};
+use crate::app::{Base, Event, Shown, Subject};
 use crate::content::{Changes, GitObjects};
 use crate::diff::{Comparison, Limit};
 use crate::layout::Plan;
@@ -31,6 +31,7 @@ pub(super) struct CompareJob {
 pub(super) struct CountJob {
     pub(super) turn: u32,
     pub(super) revision: u64,
+    pub(super) base: Base,
     pub(super) changes: Arc<Changes>,
 }
 
@@ -89,9 +90,9 @@ pub(super) fn counter(
 ) -> io::Result<Newest<CountJob>> {
     Newest::start("count", move |job: CountJob, cancel| {
         let objects = objects_of(&objects);
-        let (turn, revision) = (job.turn, job.revision);
+        let (turn, revision, base) = (job.turn, job.revision, job.base);
         let found = |counts| {
-            send(Event::Counted { turn, revision, counts });
+            send(Event::Counted { turn, revision, base, counts });
         };
         count_all(&objects, &job.changes, Some(timeout), cancel, &found);
     })

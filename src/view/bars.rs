@@ -2,7 +2,7 @@
 
 use super::paint::Painter;
 use super::theme::Role;
-use crate::app::{App, COMMANDS, Focus, Live, Overlay, Scope, Subject};
+use crate::app::{App, Base, COMMANDS, Focus, Live, Overlay, Scope, Subject, base_name};
 use crate::session::ChangesSource;
 use crate::text;
 use ratatui::layout::Rect;
@@ -29,8 +29,13 @@ pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
         Some(Subject::Present(path)) => (text::clean(&path.to_string_lossy()), None),
         None => {
             let prompt = app.open_turn().map(|turn| text::first_line(&turn.head.turn.prompt));
-            let prompt = text::fit(&prompt.unwrap_or_default(), usize::from(area.width));
+            let base = if app.base == Base::Turn { String::new() } else { base(app) };
+            let base = text::fit(&base, usize::from(area.width) / 2);
+            let at = area.right().saturating_sub(text::width(&base) as u16);
+            let room = usize::from(at.saturating_sub(area.x + u16::from(!base.is_empty())));
+            let prompt = text::fit(&prompt.unwrap_or_default(), room);
             painter.write(area.x, area.y, area.right(), &prompt, style);
+            painter.write(at, area.y, area.right(), &base, dim);
             return;
         }
     };
@@ -74,8 +79,12 @@ fn base(app: &App) -> String {
     if matches!(app.viewer.subject, Some(Subject::Present(_))) {
         return "presented, as it is now".into();
     }
-    let Some(changes) = turn.known() else { return String::new() };
+    let name = base_name(app.base, turn.head.turn.turn);
+    let Some(changes) = turn.known() else {
+        return if app.base == Base::Turn { String::new() } else { name };
+    };
     let source = match changes.source {
+        _ if app.base.is_commit() && changes.snapshot.is_none() => "disk",
         ChangesSource::Recorded => "recorded",
         ChangesSource::Snapshot => "snapshot",
         ChangesSource::Replayed => "replayed",
@@ -83,7 +92,7 @@ fn base(app: &App) -> String {
     };
     match turn.head.turn.turn {
         0 => source.into(),
-        number => format!("turn {number} · {source}"),
+        _ => format!("{name} · {source}"),
     }
 }
 
@@ -163,6 +172,11 @@ fn live(app: &App) -> String {
     if !app.info.warnings.is_empty() {
         let many = app.info.warnings.len();
         parts.push(format!("{many} warning{}", if many == 1 { "" } else { "s" }));
+    }
+    // The path has a third of the line.
+    parts.extend(app.history_words(usize::from(app.size.0) / 3));
+    if app.newer.is_some() {
+        parts.push("a newer session: S".into());
     }
     if let Some(turn) = app.news {
         parts.push(format!("turn {turn} is new: F"));

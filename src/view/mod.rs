@@ -6,6 +6,7 @@ mod help;
 mod list;
 mod overview;
 mod paint;
+mod picker;
 mod ran;
 mod theme;
 
@@ -39,6 +40,9 @@ pub fn draw(app: &App, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     }
     if let Overlay::Ran(ran) = &app.overlay {
         ran::draw(app, ran, &mut painter);
+    }
+    if let Overlay::Sessions(sessions) = &app.overlay {
+        return Some(picker::draw(app, sessions, screen, &mut painter));
     }
     if let Overlay::Prompt(prompt) = &app.overlay {
         let column = 1 + crate::text::width(&prompt.text) as u16;

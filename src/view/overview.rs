@@ -2,7 +2,7 @@
 
 use super::paint::Painter;
 use super::theme::Role;
-use crate::app::{App, Load};
+use crate::app::{App, Base, Load};
 use crate::text;
 use ratatui::layout::Rect;
 
@@ -23,7 +23,11 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
             }
         }
         Load::Known(None) => {
-            lines.push(("This turn changed nothing that is known.".into(), Role::Dim));
+            let words = match app.base {
+                Base::Turn => "This turn changed nothing that is known.",
+                _ => "Nothing is known to differ from this base.",
+            };
+            lines.push((words.into(), Role::Dim));
         }
         Load::Unasked | Load::Asked => {}
     }
