@@ -62,6 +62,7 @@ pub fn keep_snapshot(
         late: false,
         ms: snapshot.millis,
         at: now(),
+        prompt: None,
     })?;
     Ok(KeptSnapshot { snapshot, root: snapshotter.root().to_path_buf(), objects })
 }

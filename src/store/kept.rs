@@ -50,6 +50,20 @@ pub struct Baseline {
     /// When, in milliseconds since the Unix epoch.
     #[serde(default)]
     pub at: i64,
+    /// The start of the prompt that begins the turn, where an agent's hook told of it: the log need
+    /// not have told by then, so that the number is the expected one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+impl Baseline {
+    /// Whether it was taken when a turn that began at `started` had begun, both in milliseconds
+    /// since the Unix epoch. An agent writes the prompt to its log after its hooks have run.
+    pub fn is_after(&self, started: i64) -> bool {
+        const HOOKS_TAKE: i64 = 60_000;
+        let lead = if self.prompt.is_some() { HOOKS_TAKE } else { 0 };
+        self.at.saturating_add(lead) >= started
+    }
 }
 
 /// A file as it was before a file tool call touched it.

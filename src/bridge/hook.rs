@@ -1,0 +1,266 @@
+//! One hook call: what an agent tells of a turn, into the store.
+//!
+//! | the agent tells | this does |
+//! |---|---|
+//! | a prompt | ends the turn before, if nobody did; takes the new turn's baseline |
+//! | a file tool is about to run | keeps the files that the baseline does not have |
+//! | it stopped, or was interrupted | takes the work tree again, keeps what changed |
+//! | the session is left | ends the turn, if nobody did; removes the snapshots |
+//! | it was started on the session | drops what a killed agent left: that turn has no known end |
+//!
+//! The rows are those that a recorder writes. While a recorder has the session, it does all that.
+
+use super::agent::Agent;
+use super::call::{Call, Moment};
+use super::told::{Told, done, start_of};
+use super::{agent, journal};
+use crate::log::{Places, discover};
+use crate::record::{RecordOptions, Visit, Visited};
+use crate::session::transcript::TurnRecord;
+use crate::store::kept::Baseline;
+use crate::store::{SessionStore, Store};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+/// So much is read from standard input, in bytes: a call may hold a whole file.
+const MAX_CALL: u64 = 256 << 20;
+
+/// An agent waits for its hooks: a snapshot that takes longer is given up.
+const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// How long an ended turn is waited for that the log does not tell of yet.
+const LOG_LAGS: Duration = Duration::from_millis(100);
+
+/// Said of a turn whose end nobody told.
+const NO_END: &str = "the agent told no end of this turn: \
+     what was changed until the next prompt may be among these";
+
+/// What a hook needs to know of the machine.
+#[derive(Debug, Clone)]
+pub struct HookOptions {
+    /// How turns are recorded; `cwd` and `git_dir` as there.
+    pub record: RecordOptions,
+    /// Where agents keep their logs.
+    pub places: Places,
+}
+
+/// Does what a call asks for. Whatever goes wrong becomes a line of the store's `hook.log`: an
+/// agent is neither stopped nor told anything.
+pub fn run(agent: &str, input: impl Read, options: &HookOptions) {
+    let mut event = String::new();
+    let lines = match answer(agent, input, options, &mut event) {
+        Ok(warnings) => warnings,
+        Err(error) => vec![error],
+    };
+    for line in lines {
+        let event = if event.is_empty() { "call" } else { &event };
+        // A store that cannot be written has no log either.
+        let _ = journal::write(&options.record.store, &format!("{agent} {event}: {line}"));
+    }
+}
+
+fn answer(
+    name: &str,
+    input: impl Read,
+    options: &HookOptions,
+    event: &mut String,
+) -> Result<Vec<String>, String> {
+    let agent = agent::find(name).filter(|agent| agent.calls_hooks);
+    let agent = agent.ok_or_else(|| "this agent calls no hooks".to_owned())?;
+    let mut bytes = Vec::new();
+    let read = input.take(MAX_CALL).read_to_end(&mut bytes);
+    read.map_err(|error| format!("standard input: {error}"))?;
+    let call: Call = serde_json::from_slice(&bytes)
+        .map_err(|error| format!("standard input is no hook call: {error}"))?;
+    event.clone_from(&call.hook_event_name);
+    match call.moment() {
+        Moment::Other => Ok(Vec::new()),
+        moment => Session::of(agent, &call, options)?.answer(moment, &call),
+    }
+}
+
+/// The session that a call is of.
+struct Session<'a> {
+    options: &'a HookOptions,
+    visited: Visited,
+    known: Option<SessionStore>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl<'a> Session<'a> {
+    fn of(agent: &Agent, call: &Call, options: &'a HookOptions) -> Result<Self, String> {
+        let log = call.transcript_path.clone().or_else(|| {
+            let id = Some(&call.session_id).filter(|id| !id.is_empty())?;
+            discover::resolve(id, &options.places).ok()
+        });
+        let log = log.unwrap_or_default();
+        if call.session_id.is_empty() && log.as_os_str().is_empty() {
+            return Err("the call names no session".into());
+        }
+        let mut visited = Visited {
+            format: agent.name,
+            id: call.session_id.clone(),
+            log,
+            cwd: call.cwd.clone().unwrap_or_default(),
+        };
+        let store = Store::open(&options.record.store).map_err(|error| error.to_string())?;
+        let known = store.session(&visited.key()).map_err(|error| error.to_string())?;
+        // The agent may have walked into another directory; the session's is the first one.
+        let first = known.as_ref().and_then(|store| store.info.cwd.clone()).map(PathBuf::from);
+        if let Some(cwd) = options.record.cwd.clone().or(first) {
+            visited.cwd = cwd;
+        }
+        if !visited.cwd.is_absolute() {
+            return Err("the call names no working directory".into());
+        }
+        Ok(Self { options, visited, known, cancel: give_up_after(MAX_TIME) })
+    }
+
+    fn answer(mut self, moment: Moment, call: &Call) -> Result<Vec<String>, String> {
+        match moment {
+            Moment::Prompted => self.prompted(&start_of(&call.prompt)),
+            Moment::Editing => self.editing(call),
+            Moment::Stopped | Moment::Interrupted => self.stopped(moment == Moment::Stopped),
+            Moment::Left => self.left(),
+            Moment::Started => self.started(),
+            Moment::Other => Ok(Vec::new()),
+        }
+    }
+
+    fn told(&self) -> Result<Told, String> {
+        Told::read(&self.visited.log, self.visited.format)
+    }
+
+    fn visit(&self) -> Result<Option<Visit>, String> {
+        Visit::pay(&self.visited, &self.options.record, Arc::clone(&self.cancel))
+    }
+
+    /// The baseline that was taken last.
+    fn latest(&self) -> Option<&Baseline> {
+        self.known.as_ref()?.baselines.values().max_by_key(|baseline| baseline.at)
+    }
+
+    /// Whether the turn of a baseline has been kept since.
+    fn is_kept(&self, baseline: &Baseline, turn: u32) -> bool {
+        let kept = self.known.as_ref().and_then(|store| store.turns.get(&turn));
+        kept.is_some_and(|kept| kept.at >= baseline.at)
+    }
+
+    /// A turn that was begun and that nobody ended.
+    fn unended<'t>(&self, told: &'t Told) -> Option<(Baseline, &'t TurnRecord)> {
+        let baseline = self.latest()?;
+        let record = told.turn_of(baseline)?;
+        (!self.is_kept(baseline, record.turn)).then(|| (baseline.clone(), record))
+    }
+
+    fn prompted(&mut self, prompt: &str) -> Result<Vec<String>, String> {
+        let mut told = self.told()?;
+        if told.transcript.header.is_subagent == Some(true) {
+            return Ok(Vec::new());
+        }
+        if self.known.is_none()
+            && self.options.record.cwd.is_none()
+            && let Some(cwd) = &told.transcript.header.cwd
+        {
+            self.visited.cwd = PathBuf::from(cwd);
+        }
+        let turn = told.expected(prompt, now(), self.known.as_ref());
+        // The log may have the new turn already: that one is not to be ended.
+        told.transcript.turns.retain(|record| record.turn < turn);
+        let Some(mut visit) = self.visit()? else { return Ok(Vec::new()) };
+        let mut lines = Vec::new();
+        if let Some((from, record)) = self.unended(&told) {
+            let ended = visit.end(&from, record, told.rows(), Some(NO_END.to_owned()));
+            lines.extend(ended.unwrap_or_else(|error| vec![error]));
+        }
+        lines.extend(visit.begin(turn, prompt.to_owned())?);
+        Ok(lines)
+    }
+
+    fn editing(&mut self, call: &Call) -> Result<Vec<String>, String> {
+        let Some(from) = self.latest().cloned() else { return Ok(Vec::new()) };
+        let Some(mut visit) = self.visit()? else { return Ok(Vec::new()) };
+        let cwd = call.cwd.as_deref().unwrap_or(Path::new(""));
+        for file in call.files() {
+            let path = cwd.join(file);
+            if let Some(path) = path.to_str() {
+                visit.capture(&from, &call.tool_use_id, path)?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn stopped(&mut self, is_done: bool) -> Result<Vec<String>, String> {
+        let Some(from) = self.latest().cloned() else { return Ok(Vec::new()) };
+        let told = self.told_of(&from)?;
+        let Some(record) = told.turn_of(&from) else {
+            return Err("the log does not tell of the turn that ended: it is not recorded".into());
+        };
+        if told.goes_on_after(record.turn) && self.is_kept(&from, record.turn) {
+            // It is the end of a turn that no prompt began.
+            return Ok(Vec::new());
+        }
+        let Some(mut visit) = self.visit()? else { return Ok(Vec::new()) };
+        let record = if is_done { done(record) } else { record.clone() };
+        visit.end(&from, &record, told.rows(), None)
+    }
+
+    /// The log, once it tells of the turn that began at a baseline: it may lag a little.
+    fn told_of(&self, from: &Baseline) -> Result<Told, String> {
+        let start = Instant::now();
+        loop {
+            let told = self.told()?;
+            if told.turn_of(from).is_some() || start.elapsed() >= LOG_LAGS {
+                return Ok(told);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn left(&mut self) -> Result<Vec<String>, String> {
+        if self.latest().is_none() {
+            return Ok(Vec::new());
+        }
+        let told = self.told();
+        let Some(mut visit) = self.visit()? else { return Ok(Vec::new()) };
+        let ended = told.and_then(|told| match self.unended(&told) {
+            Some((from, record)) => visit.end(&from, record, told.rows(), None),
+            None => Ok(Vec::new()),
+        });
+        visit.leave();
+        ended
+    }
+
+    fn started(&mut self) -> Result<Vec<String>, String> {
+        let told = self.told()?;
+        if self.unended(&told).is_none() {
+            return Ok(Vec::new());
+        }
+        if let Some(visit) = self.visit()? {
+            visit.leave();
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// A flag that is raised after a while.
+fn give_up_after(time: Duration) -> Arc<AtomicBool> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&cancel);
+    // It ends with the process. Without it a snapshot takes its time.
+    drop(thread::Builder::new().name("hook-limit".to_owned()).spawn(move || {
+        thread::sleep(time);
+        raised.store(true, Ordering::Relaxed);
+    }));
+    cancel
+}
+
+/// Milliseconds since the Unix epoch.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
