@@ -71,10 +71,10 @@ impl Call {
     /// The files that the tool is about to change, as the call spells them.
     pub(super) fn files(&self) -> Vec<String> {
         let text = |key: &str| self.tool_input.get(key).and_then(Value::as_str);
-        let patch = ["command", "input", "patch"].into_iter().find_map(text).unwrap_or_default();
+        let script = ["command", "input", "patch"].into_iter().find_map(text).unwrap_or_default();
         let is_file_tool = FILE_TOOLS.iter().any(|tool| self.tool_name.eq_ignore_ascii_case(tool));
-        if patch.contains("*** Begin Patch") {
-            return patched_paths(patch);
+        if script.contains("*** Begin Patch") {
+            return patched_paths(script);
         }
         let path = ["file_path", "notebook_path"].into_iter().find_map(text);
         path.filter(|_| is_file_tool).map(str::to_owned).into_iter().collect()

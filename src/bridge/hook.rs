@@ -141,7 +141,12 @@ impl<'a> Session<'a> {
 
     /// The baseline that was taken last.
     fn latest(&self) -> Option<&Baseline> {
-        self.known.as_ref()?.baselines.values().max_by_key(|baseline| baseline.at)
+        self.known.as_ref()?.latest_baseline()
+    }
+
+    /// The turn that began at a baseline, as the log tells it.
+    fn turn_of<'t>(&self, told: &'t Told, baseline: &Baseline) -> Option<&'t TurnRecord> {
+        told.turn_of(baseline, &self.known.as_ref()?.baselines)
     }
 
     /// Whether the turn of a baseline has been kept since.
@@ -153,7 +158,7 @@ impl<'a> Session<'a> {
     /// A turn that was begun and that nobody ended.
     fn unended<'t>(&self, told: &'t Told) -> Option<(Baseline, &'t TurnRecord)> {
         let baseline = self.latest()?;
-        let record = told.turn_of(baseline)?;
+        let record = self.turn_of(told, baseline)?;
         (!self.is_kept(baseline, record.turn)).then(|| (baseline.clone(), record))
     }
 
@@ -197,7 +202,7 @@ impl<'a> Session<'a> {
     fn stopped(&mut self, is_done: bool) -> Result<Vec<String>, String> {
         let Some(from) = self.latest().cloned() else { return Ok(Vec::new()) };
         let told = self.told_of(&from)?;
-        let Some(record) = told.turn_of(&from) else {
+        let Some(record) = self.turn_of(&told, &from) else {
             return Err("the log does not tell of the turn that ended: it is not recorded".into());
         };
         if told.goes_on_after(record.turn) && self.is_kept(&from, record.turn) {
@@ -214,7 +219,7 @@ impl<'a> Session<'a> {
         let start = Instant::now();
         loop {
             let told = self.told()?;
-            if told.turn_of(from).is_some() || start.elapsed() >= LOG_LAGS {
+            if self.turn_of(&told, from).is_some() || start.elapsed() >= LOG_LAGS {
                 return Ok(told);
             }
             thread::sleep(Duration::from_millis(20));
@@ -237,11 +242,10 @@ impl<'a> Session<'a> {
 
     fn started(&mut self) -> Result<Vec<String>, String> {
         let told = self.told()?;
-        if self.unended(&told).is_none() {
-            return Ok(Vec::new());
-        }
-        if let Some(visit) = self.visit()? {
-            visit.leave();
+        if let Some((from, _)) = self.unended(&told)
+            && let Some(visit) = self.visit()?
+        {
+            visit.withdraw(&from)?;
         }
         Ok(Vec::new())
     }

@@ -83,12 +83,11 @@ impl JsonText {
         let outer = format!("{line_end}{}", self.step.repeat(depth));
         let inner = format!("{outer}{}", self.step);
         let item = item.lines().collect::<Vec<_>>().join(&inner);
-        match items.last() {
-            Some(last) => self.text.insert_str(last.end, &format!(",{inner}{item}")),
-            None => {
-                let inside = container.start + 1..container.end - 1;
-                self.text.replace_range(inside, &format!("{inner}{item}{outer}"));
-            }
+        if let Some(last) = items.last() {
+            self.text.insert_str(last.end, &format!(",{inner}{item}"));
+        } else {
+            let inside = container.start + 1..container.end - 1;
+            self.text.replace_range(inside, &format!("{inner}{item}{outer}"));
         }
     }
 

@@ -116,10 +116,9 @@ pub fn plan(
 fn command(agent: &Agent, program: &Path) -> Result<String, SettingsError> {
     let text = program.to_str().ok_or_else(|| SettingsError::Program(program.to_owned()))?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%=:,".contains(c);
-    let quoted = match text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    };
+    let is_quoted = !text.chars().all(is_plain);
+    let quoted =
+        if is_quoted { format!("'{}'", text.replace('\'', r"'\''")) } else { text.to_owned() };
     Ok(format!("{quoted} hook {}", agent.name))
 }
 
@@ -222,10 +221,10 @@ impl Hooks {
     fn event(&self, json: &JsonText, event: &str, depth: usize) -> String {
         let step = json.step();
         let entry = self.pretty(json, event);
-        let entry = entry.lines().map(|line| format!("{step}{line}\n")).collect::<String>();
-        let text = format!("\"{event}\": [\n{entry}]");
-        let outer = step.repeat(depth);
-        text.lines().map(|line| format!("{outer}{line}")).collect::<Vec<_>>().join("\n")
+        let entry = entry.lines().map(|line| format!("{step}{line}"));
+        let first = format!("\"{event}\": [");
+        let lines = [first].into_iter().chain(entry).chain(["]".to_owned()]);
+        lines.map(|line| step.repeat(depth) + &line).collect::<Vec<_>>().join("\n")
     }
 
     fn pretty(&self, json: &JsonText, event: &str) -> String {
@@ -241,7 +240,7 @@ impl Hooks {
     fn take_out(&self, json: &mut JsonText) -> Result<bool, String> {
         let mut is_changed = false;
         while let Some(ours) = self.find(json)? {
-            self.take_one(json, &ours)?;
+            take_one(json, &ours)?;
             is_changed = true;
         }
         Ok(is_changed)
@@ -261,33 +260,6 @@ impl Hooks {
         Ok(None)
     }
 
-    fn take_one(&self, json: &mut JsonText, ours: &Ours) -> Result<(), String> {
-        let root = json.root();
-        let Some(hooks) = json.member(&root, "hooks") else { return Ok(()) };
-        let all = events(json)?;
-        let Some((event, place)) = all.get(ours.event) else { return Ok(()) };
-        let items = entries(json, event, place)?;
-        if let Some(hook) = ours.hook {
-            let entry = items.get(ours.entry).and_then(|entry| json.member(entry, "hooks"));
-            if let Some((list, hooks)) =
-                entry.and_then(|list| Some((list.clone(), json.elements(&list)?)))
-            {
-                json.remove(&list, &hooks, hook);
-            }
-        } else if items.len() > 1 {
-            json.remove(place, &items, ours.entry);
-        } else if all.len() > 1 {
-            let all: Vec<_> = all.into_iter().map(|(_, place)| place).collect();
-            json.remove(&hooks, &all, ours.event);
-        } else {
-            let members = json.members(&root).unwrap_or_default();
-            let at = members.iter().rposition(|(name, _)| name == "hooks");
-            let members: Vec<_> = members.into_iter().map(|(_, place)| place).collect();
-            json.remove(&root, &members, at.unwrap_or(members.len()));
-        }
-        Ok(())
-    }
-
     /// Which hooks of an entry are ours.
     fn ours_in(&self, json: &JsonText, entry: &Range<usize>) -> Vec<usize> {
         let hooks = json.member(entry, "hooks").and_then(|hooks| json.elements(&hooks));
@@ -300,6 +272,34 @@ impl Hooks {
         let hooks = hooks.unwrap_or_default();
         (0..).zip(&hooks).filter(|(_, hook)| is_ours(hook)).map(|(at, _)| at).collect()
     }
+}
+
+/// Takes out one hook of ours, or what is empty without it.
+fn take_one(json: &mut JsonText, ours: &Ours) -> Result<(), String> {
+    let root = json.root();
+    let Some(hooks) = json.member(&root, "hooks") else { return Ok(()) };
+    let all = events(json)?;
+    let Some((event, place)) = all.get(ours.event) else { return Ok(()) };
+    let items = entries(json, event, place)?;
+    if let Some(hook) = ours.hook {
+        let entry = items.get(ours.entry).and_then(|entry| json.member(entry, "hooks"));
+        if let Some((list, hooks)) =
+            entry.and_then(|list| Some((list.clone(), json.elements(&list)?)))
+        {
+            json.remove(&list, &hooks, hook);
+        }
+    } else if items.len() > 1 {
+        json.remove(place, &items, ours.entry);
+    } else if all.len() > 1 {
+        let all: Vec<_> = all.into_iter().map(|(_, place)| place).collect();
+        json.remove(&hooks, &all, ours.event);
+    } else {
+        let members = json.members(&root).unwrap_or_default();
+        let at = members.iter().rposition(|(name, _)| name == "hooks");
+        let members: Vec<_> = members.into_iter().map(|(_, place)| place).collect();
+        json.remove(&root, &members, at.unwrap_or(members.len()));
+    }
+    Ok(())
 }
 
 /// Whether a command line calls this program, wherever it was, as the agent's hook.

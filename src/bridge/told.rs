@@ -13,6 +13,7 @@ use crate::session::event::EditOutcome;
 use crate::session::transcript::{Transcript, TurnRecord};
 use crate::store::SessionStore;
 use crate::store::kept::Baseline;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A turn that began so much earlier than a baseline was taken is another one's, in milliseconds.
@@ -71,20 +72,27 @@ impl Told {
         if is_begun && !is_taken { last.turn } else { last.turn.saturating_add(1) }
     }
 
-    /// The turn that began at a baseline; none where the log does not tell of it (yet, or because
-    /// the prompt was refused).
-    pub(super) fn turn_of(&self, baseline: &Baseline) -> Option<&TurnRecord> {
+    /// The turn that began at a baseline, one of `all`; none where the log does not tell of it (yet,
+    /// or because the prompt was refused).
+    pub(super) fn turn_of(
+        &self,
+        baseline: &Baseline,
+        all: &BTreeMap<u32, Baseline>,
+    ) -> Option<&TurnRecord> {
         let Some(prompt) = &baseline.prompt else { return self.transcript.turn(baseline.turn) };
-        let earliest = baseline.at - SLACK;
-        let is_later =
-            |record: &&TurnRecord| record.started_at.is_none_or(|started| started >= earliest);
+        let may_be = |record: &&TurnRecord| {
+            let Some(started) = record.started_at else { return record.turn == baseline.turn };
+            let distance = |other: &Baseline| (started - other.at).abs();
+            let is_nearest =
+                all.get(&record.turn).is_none_or(|other| distance(other) >= distance(baseline));
+            started >= baseline.at - SLACK && is_nearest
+        };
         let turns = &self.transcript.turns;
         let has_prompt = |record: &&TurnRecord| start_of(&record.prompt) == *prompt;
-        turns.iter().rev().filter(is_later).find(has_prompt).or_else(|| {
-            let timed = |record: &&TurnRecord| record.started_at.is_some();
+        turns.iter().rev().filter(may_be).find(has_prompt).or_else(|| {
             // An agent may write another text than the one it was given.
-            let expected = self.transcript.turn(baseline.turn).filter(is_later);
-            expected.or_else(|| turns.iter().filter(timed).find(is_later))
+            let expected = self.transcript.turn(baseline.turn).filter(may_be);
+            expected.or_else(|| turns.iter().find(may_be))
         })
     }
 
@@ -129,7 +137,7 @@ mod tests {
 
     fn baseline(turn: u32, prompt: &str, at: i64) -> Baseline {
         let prompt = Some(prompt.to_owned());
-        Baseline { turn, tree: None, late: false, ms: 0, at, prompt }
+        Baseline { turn, at, prompt, ..Baseline::default() }
     }
 
     #[test]
@@ -146,12 +154,15 @@ mod tests {
     #[test]
     fn a_turn_is_found_by_its_prompt_whatever_number_was_expected() {
         let log = told(&[(1, "a", 0), (2, "b", 100_000)]);
-        let turn = |baseline| log.turn_of(&baseline).map(|record| record.turn);
+        let of_first = baseline(1, "a", 50);
+        let all = BTreeMap::from([(1, of_first)]);
+        let turn = |baseline| log.turn_of(&baseline, &all).map(|record| record.turn);
         assert_eq!(turn(baseline(2, "b", 100_100)), Some(2));
         assert_eq!(turn(baseline(7, "b", 100_100)), Some(2), "after a rewind");
         assert_eq!(turn(baseline(2, "<b>", 100_100)), Some(2), "written in other words");
         assert_eq!(turn(baseline(7, "<b>", 100_100)), Some(2));
         assert_eq!(turn(baseline(3, "b", 300_000)), None, "refused, or not written yet");
+        assert_eq!(turn(baseline(2, "a", 5_000)), None, "the same words, refused, and soon");
         assert_eq!(turn(baseline(3, "c", 300_000)), None);
         let mut recorders = baseline(1, "", 300_000);
         recorders.prompt = None;
@@ -161,6 +172,6 @@ mod tests {
     #[test]
     fn the_newest_of_equal_prompts_is_meant() {
         let log = told(&[(1, "go on", 0), (2, "go on", 5_000)]);
-        assert_eq!(log.turn_of(&baseline(2, "go on", 5_100)).unwrap().turn, 2);
+        assert_eq!(log.turn_of(&baseline(2, "go on", 5_100), &BTreeMap::new()).unwrap().turn, 2);
     }
 }

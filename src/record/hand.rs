@@ -130,7 +130,15 @@ impl Hands {
         let Some(hand) = self.turns.get_mut(&turn) else { return Ok(()) };
         hand.late = late;
         let tree = hand.baseline.clone();
-        self.writer.baseline(Baseline { turn, tree, late, ms, at: now(), prompt })
+        self.writer.baseline(Baseline {
+            turn,
+            tree,
+            late,
+            ms,
+            at: now(),
+            prompt,
+            ..Baseline::default()
+        })
     }
 
     /// Removes the snapshots, which nobody needs when no turn is in hand.

@@ -1,7 +1,7 @@
 //! A recorder for a moment: each of an agent's hooks is a process of its own, and has the session only while it looks.
 
 use super::RecordOptions;
-use super::hand::Hands;
+use super::hand::{Hands, now};
 use super::origin::LogRows;
 use super::seat::{Seat, Wanted, session_key};
 use crate::log::LogFormat;
@@ -118,6 +118,17 @@ impl Visit {
             Ok(finished) => Ok(finished.map(|(_, warnings)| warnings).unwrap_or_default()),
             Err(error) => Err(format!("turn {turn} could not be kept: {error}")),
         }
+    }
+
+    /// Gives up the turn that began at `from`: nobody knows when it ended.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn withdraw(mut self, from: &Baseline) -> Result<(), String> {
+        let gone = Baseline { turn: from.turn, at: now(), withdrawn: true, ..Baseline::default() };
+        self.hands.writer.baseline(gone).map_err(|error| error.to_string())?;
+        self.leave();
+        Ok(())
     }
 
     /// Leaves the session for good: no turn is in hand that would need the snapshots.

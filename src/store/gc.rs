@@ -1,7 +1,7 @@
 //! How large the store is, and what goes when it is too old or too large.
 
 use super::kept::KeptSession;
-use super::session::{read_info, rows_path};
+use super::session::{SessionStore, read_info, rows_path};
 use super::settings::Settings;
 use super::{SCRATCH_FOLDER, STAT_CACHE, Store, StoreError, io_error, lock};
 use serde::Serialize;
@@ -14,6 +14,9 @@ use std::time::SystemTime;
 
 /// What is to be removed is renamed to this first, so that nobody meets half of it.
 const GONE: &str = ".gone-";
+
+/// A turn that an agent's hook began earlier than that will not end any more, in milliseconds.
+const LONGEST_TURN: i64 = 24 * 60 * 60 * 1000;
 
 /// One session's share of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,6 +67,9 @@ impl Store {
         // A clean-up that was killed may have left something.
         self.sweep(&mut report);
         for folder in self.session_folders()? {
+            if is_waited_for(&folder, now) {
+                continue;
+            }
             for part in [SCRATCH_FOLDER, STAT_CACHE] {
                 let set_aside = self.set_aside(&folder, &folder.join(part), part);
                 set_aside.map_or_else(|error| report.problems.push(error.to_string()), drop);
@@ -120,6 +126,16 @@ impl Store {
             }
         }
     }
+}
+
+/// Whether an agent's hook has begun a turn whose end is still to come.
+fn is_waited_for(folder: &Path, now: SystemTime) -> bool {
+    if !folder.join(SCRATCH_FOLDER).exists() {
+        return false;
+    }
+    let oldest = milliseconds(now).saturating_sub(LONGEST_TURN);
+    let Ok(Some(session)) = SessionStore::open(folder) else { return false };
+    session.waiting_baseline().is_some_and(|baseline| baseline.at >= oldest)
 }
 
 fn size_of_session(folder: PathBuf) -> SessionSize {

@@ -34,7 +34,7 @@ pub enum ObjectFormat {
 }
 
 /// The tree from which a turn started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Baseline {
     /// The turn.
@@ -54,6 +54,10 @@ pub struct Baseline {
     /// not have told by then, so that the number is the expected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// The agent was killed: nobody knows when the turn ended, and nothing is to be worked out from
+    /// here on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
 }
 
 impl Baseline {

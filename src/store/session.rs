@@ -91,6 +91,20 @@ impl SessionStore {
         self.rows.metadata().map_or(0, |meta| meta.len().saturating_sub(self.position.offset))
     }
 
+    /// The baseline that was taken last, unless it was withdrawn.
+    pub fn latest_baseline(&self) -> Option<&Baseline> {
+        let latest = self.baselines.values().max_by_key(|baseline| baseline.at);
+        latest.filter(|baseline| !baseline.withdrawn)
+    }
+
+    /// The baseline of a turn that an agent's hook began and none has ended: its snapshot is needed,
+    /// and no recorder holds the session.
+    pub(super) fn waiting_baseline(&self) -> Option<&Baseline> {
+        let latest = self.latest_baseline().filter(|baseline| baseline.prompt.is_some())?;
+        let is_kept = self.turns.values().any(|turn| turn.at >= latest.at);
+        (!is_kept).then_some(latest)
+    }
+
     fn apply(&mut self, row: Row) {
         match row {
             Row::Baseline(baseline) => drop(self.baselines.insert(baseline.turn, baseline)),
