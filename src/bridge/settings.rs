@@ -422,3 +422,83 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.push(ending);
     path.with_file_name(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hooks(command: &str) -> Hooks {
+        let agent = agent::find("claude").unwrap();
+        Hooks { agent, command: command.to_owned() }
+    }
+
+    #[test]
+    fn what_is_put_in_comes_out_whatever_stands_around_it() {
+        let foreign = "{ \"hooks\": { \"Stop\": [ {\"hooks\": []} ], \"Other\": 7 }, \"z\": 1 }";
+        let lines = "{\r\n  \"hooks\": {\r\n    \"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": []}]\r\n  }\r\n}\r\n";
+        let texts = [
+            ("", "{}\n"),
+            ("{}", "{}"),
+            (foreign, foreign),
+            (lines, lines),
+            // What was empty is not told from what is empty again.
+            ("{\"hooks\":{}}", "{}"),
+            (
+                "{\n\t\"a\": [1, 2],\n\t\"hooks\": {\n\t\t\"Stop\": []\n\t}\n}\n",
+                "{\n\t\"a\": [1, 2]\n}\n",
+            ),
+        ];
+        let hooks = hooks("/bin/handback hook claude");
+        for (text, left) in texts {
+            let installed = hooks.install(text).unwrap();
+            let value: Value = serde_json::from_str(&installed).unwrap();
+            for event in EVENTS {
+                let entries = value["hooks"][event].as_array().unwrap();
+                let ours = &entries.last().unwrap()["hooks"][0];
+                assert_eq!(ours["command"], "/bin/handback hook claude", "{installed}");
+            }
+            assert!(!text.contains('\r') || !installed.replace("\r\n", "").contains('\n'));
+            assert_eq!(hooks.install(&installed).unwrap(), installed);
+            assert_eq!(hooks.remove(&installed).unwrap(), left);
+        }
+    }
+
+    #[test]
+    fn a_program_that_moved_takes_the_place_of_the_old_one() {
+        let old = hooks("/old/handback hook claude").install("{}").unwrap();
+        let new = hooks("'/my new/handback' hook claude").install(&old).unwrap();
+        assert!(!new.contains("/old/") && new.matches("hook claude").count() == EVENTS.len());
+        assert_eq!(hooks("/old/handback hook claude").remove(&new).unwrap(), "{}");
+    }
+
+    #[test]
+    fn a_hook_that_stands_among_others_goes_alone() {
+        let text = r#"{"hooks":{"Stop":[{"hooks":[{"command":"a"},{"command":"handback hook claude"},{"command":"handback hook codex"}]}]}}"#;
+        let left = hooks("").remove(text).unwrap();
+        assert_eq!(left, text.replace(r#",{"command":"handback hook claude"}"#, ""));
+    }
+
+    #[test]
+    fn only_our_own_calls_are_ours() {
+        for ours in [
+            "handback hook claude",
+            "/a b/handback hook claude",
+            "'/it'\\''s/handback' hook claude",
+        ] {
+            assert!(is_call(ours, "claude"), "{ours}");
+        }
+        for other in
+            ["handback hook codex", "nothandback hook claude", "handback show", "claude", ""]
+        {
+            assert!(!is_call(other, "claude"), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_quoted_for_the_shell() {
+        let agent = agent::find("codex").unwrap();
+        let line = |path: &str| command(agent, Path::new(path)).unwrap();
+        assert_eq!(line("/usr/bin/handback"), "/usr/bin/handback hook codex");
+        assert_eq!(line("/it's $HOME/handback"), r"'/it'\''s $HOME/handback' hook codex");
+    }
+}

@@ -85,7 +85,7 @@ impl Told {
             let distance = |other: &Baseline| (started - other.at).abs();
             let is_nearest =
                 all.get(&record.turn).is_none_or(|other| distance(other) >= distance(baseline));
-            started >= baseline.at - SLACK && is_nearest
+            started >= baseline.at - SLACK && baseline.is_after(started) && is_nearest
         };
         let turns = &self.transcript.turns;
         let has_prompt = |record: &&TurnRecord| start_of(&record.prompt) == *prompt;
