@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
 
     fn prompted(&mut self, prompt: &str) -> Result<Vec<String>, String> {
         let mut told = self.told()?;
-        if told.transcript.header.is_subagent == Some(true) {
+        if told.is_of_sub_agent() {
             return Ok(Vec::new());
         }
         if self.known.is_none()
@@ -202,6 +202,9 @@ impl<'a> Session<'a> {
     fn stopped(&mut self, is_done: bool) -> Result<Vec<String>, String> {
         let Some(from) = self.latest().cloned() else { return Ok(Vec::new()) };
         let told = self.told_of(&from)?;
+        if told.is_of_sub_agent() {
+            return Ok(Vec::new());
+        }
         let Some(record) = self.turn_of(&told, &from) else {
             return Err("the log does not tell of the turn that ended: it is not recorded".into());
         };
@@ -231,6 +234,9 @@ impl<'a> Session<'a> {
             return Ok(Vec::new());
         }
         let told = self.told();
+        if told.as_ref().is_ok_and(Told::is_of_sub_agent) {
+            return Ok(Vec::new());
+        }
         let Some(mut visit) = self.visit()? else { return Ok(Vec::new()) };
         let ended = told.and_then(|told| match self.unended(&told) {
             Some((from, record)) => visit.end(&from, record, told.rows(), None),
@@ -242,7 +248,8 @@ impl<'a> Session<'a> {
 
     fn started(&mut self) -> Result<Vec<String>, String> {
         let told = self.told()?;
-        if let Some((from, _)) = self.unended(&told)
+        if !told.is_of_sub_agent()
+            && let Some((from, _)) = self.unended(&told)
             && let Some(visit) = self.visit()?
         {
             visit.withdraw(&from)?;

@@ -96,6 +96,11 @@ impl Told {
         })
     }
 
+    /// Whether it is a sub-agent's own log: some agents call hooks for those under the parent's id.
+    pub(super) fn is_of_sub_agent(&self) -> bool {
+        self.transcript.header.is_subagent == Some(true)
+    }
+
     /// Whether a turn came after this one.
     pub(super) fn goes_on_after(&self, turn: u32) -> bool {
         self.transcript.turns.last().is_some_and(|last| last.turn > turn)
