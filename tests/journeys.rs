@@ -200,3 +200,12 @@ fn a_new_turn_is_followed_or_announced() {
     assert_eq!(person.app.turns.len(), 1, "a log that was cut shows what is left");
     assert_eq!(person.app.outline.open, Some(0));
 }
+
+#[test]
+fn a_file_that_is_too_large_is_compared_when_asked() {
+    let mut person = Person::at_demo_with((100, 24), 100);
+    person.keys("( ( . Enter");
+    assert!(person.screen().contains("Enter compares it anyway"), "{}", person.screen());
+    person.keys("Enter");
+    assert!(person.screen().contains("fn main()"), "{}", person.screen());
+}

@@ -10,6 +10,8 @@ mod agents_more;
 mod architecture;
 /// Comparisons against the reference pairs and against git itself.
 mod comparison;
+/// The README says what the program says.
+mod docs;
 /// The store when things go wrong.
 mod faults;
 /// Real logs, told as upstream tells them.
@@ -30,6 +32,10 @@ mod recording;
 mod replays;
 /// Where shared material lies.
 mod shared;
+/// A real pseudo-terminal.
+mod terminal;
+/// The program's output and exit codes.
+mod transcripts;
 /// Two trees compared, against git.
 mod tree_diff;
 /// The work tree as a tree, against git.

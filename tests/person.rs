@@ -25,6 +25,11 @@ pub struct Person {
 impl Person {
     /// At the embedded demo session.
     pub fn at_demo(size: (u16, u16)) -> Self {
+        Self::at_demo_with(size, 1 << 20)
+    }
+
+    /// At the demo session, with another limit to the size of files.
+    pub fn at_demo_with(size: (u16, u16), max_file_bytes: u64) -> Self {
         let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo");
         let directory = tempfile::tempdir().unwrap();
         let pack = directory.path().join("objects/pack");
@@ -35,7 +40,7 @@ impl Person {
         }
         let options = ReadOptions {
             objects: vec![directory.path().join("objects")],
-            max_file_bytes: 1 << 20,
+            max_file_bytes,
             ..ReadOptions::default()
         };
         let log = std::fs::read(assets.join("session.jsonl")).unwrap();
@@ -153,6 +158,10 @@ impl Person {
 fn compared(objects: &GitObjects, subject: &Subject) -> handback::app::Shown {
     match subject {
         Subject::Change(change) => compare(objects, change, &Limit::default()).unwrap(),
+        Subject::Anyway(change) => {
+            let objects = objects.clone().with_max_file_bytes(u64::MAX);
+            compare(&objects, change, &Limit::default()).unwrap()
+        }
         Subject::Present(path) => whole(objects, path),
     }
 }

@@ -38,6 +38,16 @@ impl Scene {
         scene
     }
 
+    /// Another session in the same directory, with the same store.
+    fn beside(&self, id: &str) -> Self {
+        let scene = Self::bare();
+        let header = json!({"type": "session", "version": 0, "id": id, "createdAt": 1,
+            "cwd": self.work, "delegationDepth": 0});
+        fs::write(&scene.log, format!("{header}\n")).unwrap();
+        std::os::unix::fs::symlink(self.store(), scene.store()).unwrap();
+        Self { work: self.work.clone(), ..scene }
+    }
+
     /// With a repository that has one commit.
     fn new() -> Self {
         let scene = Self::bare();
@@ -149,7 +159,7 @@ impl Scene {
             let _ = send.send(event);
         });
         let mut seat = Seat { told, seen: Vec::new(), following: Some(following) };
-        seat.until(|event| matches!(event, RecordEvent::Ready { session } if session == "s"));
+        seat.until(|event| matches!(event, RecordEvent::Ready { .. }));
         seat
     }
 
@@ -426,6 +436,28 @@ fn a_baseline_behind_a_call_is_late_and_a_turn_that_is_over_is_not_guessed() {
 }
 
 #[test]
+fn a_turn_whose_agent_died_long_ago_is_not_taken_for_a_running_one() {
+    let scene = Scene::new();
+    scene.start(1);
+    scene.tool_bash(1, || scene.write("long-ago.txt", "x\n"));
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
+    Create::new().append(true).open(&scene.log).unwrap().set_modified(long_ago).unwrap();
+    let seat = scene.record();
+    scene.write("by-hand.txt", "x\n");
+    let events = seat.stop();
+    assert!(!events.iter().any(|event| matches!(event, RecordEvent::Baseline { .. })));
+    // It is resumed.
+    let mut seat = scene.record();
+    scene.row("turn/end", &json!({"turn": 1, "reason": {"kind": "interrupted"}}));
+    scene.start(2);
+    assert!(!seat.baseline(2).1);
+    scene.end(2);
+    assert!(!seat.finished(2));
+    let events = seat.stop();
+    assert!(!events.iter().any(|event| matches!(event, RecordEvent::Warning(_))), "{events:?}");
+}
+
+#[test]
 fn without_a_repository_captures_tell_what_tools_changed() {
     let scene = Scene::bare();
     scene.write("a.txt", "one\n");
@@ -600,6 +632,92 @@ fn a_second_recorder_follows_and_takes_over() {
 }
 
 #[test]
+fn paths_are_shown_from_the_working_directory_and_submodules_are_named() {
+    let scene = Scene::new();
+    let inner = scene.path("inner");
+    fs::create_dir(&inner).unwrap();
+    git(&inner, &["init", "-q", "-b", "main"]);
+    git(&inner, &["commit", "-q", "--allow-empty", "-m", "one"]);
+    scene.git(&["submodule", "--quiet", "add", inner.to_str().unwrap(), "module"]);
+    scene.git(&["commit", "-qm", "module"]);
+    fs::create_dir(scene.work.join("sub")).unwrap();
+    let cwd = Some(scene.work.join("sub"));
+    let mut seat = scene.record_with(RecordOptions { cwd: cwd.clone(), ..scene.options() });
+    scene.start(1);
+    seat.baseline(1);
+    scene.tool_bash(1, || {
+        git(&scene.work.join("module"), &["commit", "-q", "--allow-empty", "-m", "two"]);
+        scene.write("kept.txt", "above\n");
+        scene.write("sub/below.txt", "below\n");
+    });
+    scene.end(1);
+    assert!(seat.finished(1));
+    seat.stop();
+    let changes = scene.changes(1).unwrap();
+    let paths: Vec<_> = changes.files.iter().map(|f| f.file.display.as_str()).collect();
+    assert_eq!(paths, ["../kept.txt", "../module", "below.txt"]);
+    assert_eq!(find(&changes, "below.txt").file.path, "below.txt");
+    let module = find(&changes, "../module");
+    assert!(module.note.as_ref().unwrap().starts_with("submodule "), "{module:?}");
+    assert_eq!((module.file.added, module.file.deleted), (1, 1));
+}
+
+#[test]
+fn an_ignored_file_that_was_changed_before_it_could_be_captured_comes_from_the_log() {
+    let scene = Scene::new();
+    let mut seat = scene.record();
+    scene.start(1);
+    seat.baseline(1);
+    // Both rows at once: whoever reads the call finds the file written.
+    scene.write("ignored/secret", "after\n");
+    let before = fs::read(&scene.log).unwrap();
+    let call =
+        json!({"file_path": "ignored/secret", "old_string": "before", "new_string": "after"});
+    scene.call(1, "e", "edit", &call);
+    let diffs = json!({"diffs": [
+        {"path": "ignored/secret", "oldText": "before", "newText": "after"}]});
+    scene.result(1, "e", "The file ignored/secret has been updated successfully.", &diffs);
+    let both = fs::read(&scene.log).unwrap();
+    assert!(both.len() > before.len());
+    scene.end(1);
+    seat.finished(1);
+    seat.stop();
+    let Some(changes) = scene.changes(1) else {
+        panic!("nothing is told of the file");
+    };
+    let secret = find(&changes, "ignored/secret");
+    assert_eq!((secret.file.added, secret.file.status), (0, Modified), "counted when it is shown");
+    let said = changes.notes.join(" ") + secret.note.as_deref().unwrap_or_default();
+    assert!(said.contains("before it could be captured"), "{said}");
+}
+
+#[test]
+fn two_sessions_in_one_directory_are_recorded_side_by_side() {
+    let scene = Scene::new();
+    let mut seat = scene.record();
+    let other = scene.beside("t");
+    let mut other_seat = other.record();
+    scene.start(1);
+    seat.baseline(1);
+    scene.tool_write(&mut seat, 1, "a.txt", "1\n");
+    other.start(1);
+    other_seat.baseline(1);
+    other.tool_write(&mut other_seat, 1, "b.txt", "2\n");
+    scene.end(1);
+    other.end(1);
+    assert!(seat.finished(1) && other_seat.finished(1));
+    seat.stop();
+    other_seat.stop();
+    let origins = |scene: &Scene| -> Vec<(String, Origin)> {
+        scene.listed(1).into_iter().map(|(path, _, origin, ..)| (path, origin)).collect()
+    };
+    // What the other one did meanwhile is not hidden, and not taken for this one's.
+    assert_eq!(origins(&scene), [("a.txt".to_owned(), Tool), ("b.txt".to_owned(), Outside)]);
+    assert_eq!(origins(&other), [("b.txt".to_owned(), Tool)]);
+    assert_eq!(Store::open(&scene.store()).unwrap().status().unwrap().len(), 2);
+}
+
+#[test]
 fn what_is_excluded_is_listed_and_its_content_is_not_kept() {
     let scene = Scene::new();
     let exclude = Exclude::new(["*.env", "ignored/"]).unwrap();
@@ -650,6 +768,87 @@ fn recording_goes_on_when_the_store_can_be_written_again() {
     let session = Store::open(&store).unwrap();
     let key = handback::record::session_key("dsh", "s", &scene.log);
     assert_eq!(session.session(&key).unwrap().unwrap().turns.len(), 1);
+}
+
+/// A small file system of its own; unmounted when dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    fn new(path: PathBuf, size: &str) -> Option<Self> {
+        fs::create_dir(&path).unwrap();
+        let size = format!("size={size}");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(&path)
+            .stderr(Stdio::null())
+            .status();
+        if mount.is_ok_and(|status| status.success()) {
+            return Some(Self(path));
+        }
+        eprintln!("skipped: no right to mount a tmpfs");
+        None
+    }
+
+    fn remount(&self, options: &str) {
+        let options = format!("remount,{options}");
+        let mount = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
+        assert!(mount.unwrap().success());
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_and_a_read_only_disk_cost_the_turn_in_hand_and_no_other() {
+    let scene = Scene::new();
+    let Some(mount) = Mount::new(scene.store(), "300k") else { return };
+    let noise = |seed: u64| -> Vec<u8> {
+        let mut state = seed;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[0]
+        };
+        (0..400_000).map(|_| next()).collect()
+    };
+    let is_full = |event: &RecordEvent| matches!(event, RecordEvent::Warning(text) if text.contains("No space left") || text.contains("no storage space"));
+    let mut seat = scene.record();
+    scene.start(1);
+    seat.baseline(1);
+    scene.tool_bash(1, || fs::write(scene.work.join("large"), noise(1)).unwrap());
+    scene.end(1);
+    seat.until(is_full);
+    mount.remount("size=20m");
+    scene.start(2);
+    seat.baseline(2);
+    scene.tool_bash(2, || fs::write(scene.work.join("large"), noise(2)).unwrap());
+    scene.end(2);
+    assert!(seat.finished(2));
+    seat.stop();
+    mount.remount("ro");
+    let mut seat = scene.record();
+    let is_read_only = |event: &RecordEvent| matches!(event, RecordEvent::Warning(text) if text.to_lowercase().contains("read-only"));
+    assert!(seat.seen.iter().any(is_read_only), "{:?}", seat.seen);
+    scene.start(3);
+    scene.tool_bash(3, || scene.write("unseen", "x\n"));
+    scene.end(3);
+    mount.remount("rw");
+    std::thread::sleep(Duration::from_millis(1200));
+    scene.start(4);
+    seat.baseline(4);
+    scene.tool_bash(4, || scene.write("seen", "x\n"));
+    scene.end(4);
+    assert!(seat.finished(4));
+    seat.stop();
+    assert_eq!(scene.listed(2).len(), 1);
+    assert!(scene.listed(4).iter().any(|(path, ..)| path == "seen"));
+    assert!(Store::open(&scene.store()).unwrap().verify().unwrap().problems.is_empty());
 }
 
 /// `handback record --json` as a process.

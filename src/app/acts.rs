@@ -47,23 +47,20 @@ fn page(app: &mut App, numerator: isize, denominator: isize) -> Effects {
         *top = top.saturating_add_signed(rows);
         return Vec::new();
     }
-    match app.focus {
-        Focus::List => {
-            let rows = app.list_height() as isize * numerator / denominator;
-            step(app, rows)
-        }
-        Focus::File => {
-            let (len, height) = (app.viewer.plan.rows.len(), app.text_height());
-            let rows = height as isize * numerator / denominator;
-            app.choices.follow = false;
-            if app.choices.wrap {
-                app.scroll_wrapped(rows);
-            } else {
-                app.viewer.view.scroll(rows, len, height);
-            }
-            Vec::new()
-        }
+    let (len, height) = (app.viewer.plan.rows.len(), app.text_height());
+    if app.focus == Focus::List && len == 0 {
+        let rows = app.list_height() as isize * numerator / denominator;
+        return step(app, rows);
     }
+    // Paging is for reading: with the focus on the list too it turns the file's pages.
+    let rows = height as isize * numerator / denominator;
+    app.choices.follow = false;
+    if app.choices.wrap {
+        app.scroll_wrapped(rows);
+    } else {
+        app.viewer.view.scroll(rows, len, height);
+    }
+    Vec::new()
 }
 
 pub(super) fn down(app: &mut App) -> Effects {
@@ -206,6 +203,16 @@ pub(super) fn open(app: &mut App) -> Effects {
     }
 }
 
+pub(super) fn compare_anyway(app: &mut App) -> Effects {
+    match (&app.viewer.shown, &app.viewer.subject) {
+        (Some(Shown::Oversized(..)), Some(Subject::Change(change))) => {
+            let subject = Subject::Anyway(change.clone());
+            app.ask(subject)
+        }
+        _ => Vec::new(),
+    }
+}
+
 pub(super) fn close(app: &mut App) -> Effects {
     if let Some(at) = app.outline.open.take() {
         app.choices.follow = false;
@@ -227,7 +234,8 @@ pub(super) fn open_chosen(app: &mut App) -> Effects {
         _ => None,
     };
     match subject {
-        Some(subject) if app.viewer.subject.as_ref() != Some(&subject) => app.ask(subject),
+        // What is looked at already, even if anyway, is not asked for again.
+        Some(subject) if !app.viewer.looks_at(&subject) => app.ask(subject),
         _ => Vec::new(),
     }
 }

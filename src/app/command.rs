@@ -48,10 +48,10 @@ macro_rules! commands {
 pub const COMMANDS: &[Command] = commands! {
     Everywhere "down" "down" ["j" "Down"] false "Go one row down" acts::down;
     Everywhere "up" "up" ["k" "Up"] false "Go one row up" acts::up;
-    Everywhere "half-page-down" "half page" ["C-d"] false "Go half a page down" acts::half_page_down;
-    Everywhere "half-page-up" "half page" ["C-u"] false "Go half a page up" acts::half_page_up;
-    Everywhere "page-down" "page" ["PgDn" "C-f"] false "Go a page down" acts::page_down;
-    Everywhere "page-up" "page" ["PgUp" "C-b"] false "Go a page up" acts::page_up;
+    Everywhere "half-page-down" "half page" ["C-d"] false "Go half a page down in the file" acts::half_page_down;
+    Everywhere "half-page-up" "half page" ["C-u"] false "Go half a page up in the file" acts::half_page_up;
+    Everywhere "page-down" "page" ["PgDn" "C-f"] false "Go a page down in the file" acts::page_down;
+    Everywhere "page-up" "page" ["PgUp" "C-b"] false "Go a page up in the file" acts::page_up;
     Everywhere "top" "top" ["g" "Home"] false "Go to the top" acts::top;
     Everywhere "bottom" "bottom" ["G" "End"] false "Go to the bottom" acts::bottom;
     File "left" "left" ["h" "Left"] false "Scroll to the left" acts::left;
@@ -63,6 +63,7 @@ pub const COMMANDS: &[Command] = commands! {
     Everywhere "next-turn" "turn" [")"] true "Go to the next turn" acts::next_turn;
     Everywhere "previous-turn" "turn" ["("] false "Go to the previous turn" acts::previous_turn;
     List "open" "open" ["Enter" "l" "Right"] true "Open the turn or file under the cursor" acts::open;
+    File "compare-anyway" "compare" ["Enter"] false "Compare a file that is too large anyway" acts::compare_anyway;
     List "close" "close" ["h" "Left"] false "Close the open turn" acts::close;
     Everywhere "focus" "focus" ["Tab" "S-Tab"] true "Move the focus between list and file" acts::focus;
     Everywhere "sidebar" "list" ["s"] false "Show or hide the list" acts::sidebar;

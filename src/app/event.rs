@@ -93,8 +93,20 @@ pub enum Live {
 pub enum Subject {
     /// A changed file.
     Change(Box<FileChange>),
+    /// A changed file, whatever its size.
+    Anyway(Box<FileChange>),
     /// A presented file as it is on disk now, absolute path.
     Present(std::path::PathBuf),
+}
+
+impl Subject {
+    /// The changed file, if it is one.
+    pub fn change(&self) -> Option<&FileChange> {
+        match self {
+            Self::Change(change) | Self::Anyway(change) => Some(change),
+            Self::Present(_) => None,
+        }
+    }
 }
 
 /// Something the world is asked to do.

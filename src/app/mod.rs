@@ -108,6 +108,12 @@ impl App {
         Self { size, choices, ..Self::default() }
     }
 
+    /// One file alone: the list would have nothing to tell.
+    pub fn show_only_the_file(&mut self) {
+        self.choices.sidebar = false;
+        self.focus = Focus::File;
+    }
+
     /// Where everything stands on the screen.
     pub fn areas(&self) -> Areas {
         let panes = Panes {
@@ -133,8 +139,8 @@ impl App {
 
     /// What is to be said of the file that is looked at, a line each.
     pub fn notes(&self) -> Vec<String> {
-        let Some(Subject::Change(change)) = &self.viewer.subject else { return Vec::new() };
-        notes::of(change, self.viewer.shown.as_ref())
+        let change = self.viewer.subject.as_ref().and_then(Subject::change);
+        change.map_or_else(Vec::new, |change| notes::of(change, self.viewer.shown.as_ref()))
     }
 
     /// Nothing that was asked for is still awaited.

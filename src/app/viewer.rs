@@ -46,6 +46,14 @@ pub struct Search {
 }
 
 impl Viewer {
+    /// Whether this is what is looked at.
+    pub fn looks_at(&self, subject: &Subject) -> bool {
+        match (&self.subject, subject) {
+            (Some(Subject::Anyway(here)), Subject::Change(there)) => here == there,
+            (here, there) => here.as_ref() == Some(there),
+        }
+    }
+
     /// The comparison that is shown, if it is one of texts.
     pub fn comparison(&self) -> Option<&Arc<Comparison>> {
         match &self.shown {

@@ -63,8 +63,10 @@ pub enum ContentId {
     File(std::path::PathBuf),
     /// These bytes.
     Bytes(Arc<[u8]>),
-    /// A file that was too large to be kept.
+    /// A file that was too large to be kept; who wants so much gets it where git has it still.
     TooLarge {
+        /// Hexadecimal object id.
+        id: String,
         /// Its size in bytes.
         len: u64,
     },

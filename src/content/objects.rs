@@ -269,11 +269,13 @@ impl Source for GitObjects {
             ContentId::Absent => Ok(Content::Absent),
             ContentId::Bytes(bytes) => Ok(Content::classify(bytes.clone(), self.max_file_bytes)),
             ContentId::File(path) => disk::read(path, self.max_file_bytes),
-            ContentId::TooLarge { len } => Ok(Content::Oversized { len: *len }),
+            ContentId::TooLarge { len, .. } if *len > self.max_file_bytes => {
+                Ok(Content::Oversized { len: *len })
+            }
             ContentId::Blob { id, mode: 0o160_000 } => {
                 Ok(Content::Text(format!("Subproject commit {id}\n").into_bytes().into()))
             }
-            ContentId::Blob { id, .. } => {
+            ContentId::Blob { id, .. } | ContentId::TooLarge { id, .. } => {
                 let id = parse_id(id)?;
                 let len = self.blob_size(&id)?;
                 if len > self.max_file_bytes {

@@ -21,6 +21,9 @@ const FINISHED_TURNS: usize = 8;
 const NO_BASELINE: &str =
     "there is no snapshot of the turn's start: only files that file tools named are recorded";
 
+/// So many files that could not be read are told one by one; all are kept.
+const SKIPPED_TOLD: usize = 5;
+
 /// What a file held before the first edit of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Before {
@@ -38,6 +41,8 @@ pub(super) struct End {
     pub(super) tree: Option<String>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) files: HashMap<PathBuf, KeptSide>,
+    /// Lines for a person.
+    pub(super) notes: Vec<String>,
 }
 
 /// A turn that is being recorded.
@@ -50,6 +55,10 @@ pub(super) struct Hand {
     pub(super) end: End,
     /// What an earlier recorder kept of the turn before it ended, where its snapshot is gone.
     pub(super) earlier: Option<KeptTurn>,
+    /// What the baseline's snapshot could not read, relative to the work tree, and why.
+    pub(super) skipped: Vec<(PathBuf, String)>,
+    /// A snapshot failed, so that nobody can say that nothing changed.
+    pub(super) is_blind: bool,
     /// Lines for a person.
     pub(super) notes: Vec<String>,
 }
@@ -61,6 +70,14 @@ pub(super) struct Hands {
     pub(super) max_file_bytes: u64,
     pub(super) time: Duration,
     turns: BTreeMap<u32, Hand>,
+}
+
+/// A turn that was kept.
+pub(super) struct Finished {
+    pub(super) kept: KeptTurn,
+    pub(super) warnings: Vec<String>,
+    /// Whether a snapshot failed: an empty list says nothing then.
+    pub(super) is_blind: bool,
 }
 
 /// A baseline as told.
@@ -104,12 +121,16 @@ impl Hands {
         hand.earlier = kept.filter(|kept| kept.at >= began).cloned();
         let mut warnings = Vec::new();
         match self.workspace.take(cancel) {
-            Ok(Some(snapshot)) => hand.baseline = Some(snapshot.tree),
+            Ok(Some(snapshot)) => {
+                hand.baseline = Some(snapshot.tree);
+                hand.skipped = snapshot.skipped;
+            }
             Ok(None) => hand.notes.push(
                 "there is no git repository: only files that file tools named are recorded".into(),
             ),
             Err(error) => {
                 warnings.push(error.to_string());
+                hand.is_blind = true;
                 hand.notes.push(format!("no snapshot at the start of the turn: {error}"));
             }
         }
@@ -267,19 +288,20 @@ impl Hands {
         overtaken: bool,
         log: &LogRows,
         cancel: &AtomicBool,
-    ) -> Result<Option<(KeptTurn, Vec<String>)>, StoreError> {
+    ) -> Result<Option<Finished>, StoreError> {
         let Some(mut hand) = self.turns.remove(&record.turn) else { return Ok(None) };
         let warnings = if look { self.look(&mut hand, cancel) } else { Vec::new() };
         if look && overtaken {
             let note = "the end was seen late: changes of the next turn may be among these";
-            hand.notes.push(note.to_owned());
+            hand.end.notes.push(note.to_owned());
         }
+        let is_blind = hand.is_blind || !warnings.is_empty();
         let workspace = &self.workspace;
         let before = |path: &Path| match (hand.captures.get(path), workspace.ground(path)) {
             (Some(Before::Side(side)), _) => side.content_id(),
             (_, Ground::Tree(inside)) => workspace.in_tree(hand.baseline.as_ref(), &inside),
-            // Nothing can be told of it.
-            _ => ContentId::TooLarge { len: 0 },
+            // Nothing can be told of it: no object has this name.
+            _ => ContentId::Blob { id: String::new(), mode: 0o100_644 },
         };
         let calls = Calls::of(record, workspace, log, &before);
         let mut maker = Maker {
@@ -294,7 +316,7 @@ impl Hands {
         let mut kept = made?;
         kept.at = now();
         self.writer.turn(kept.clone())?;
-        Ok(Some((kept, warnings)))
+        Ok(Some(Finished { kept, warnings, is_blind }))
     }
 
     fn look(&mut self, hand: &mut Hand, cancel: &AtomicBool) -> Vec<String> {
@@ -306,23 +328,29 @@ impl Hands {
         match self.workspace.take(cancel) {
             Ok(Some(snapshot)) => {
                 hand.end.tree = Some(snapshot.tree);
-                let skipped = snapshot.skipped.into_iter().map(|(path, cause)| Skipped {
-                    path: self.workspace.rules.show(&self.workspace.root().join(path)).display,
-                    cause,
-                });
-                hand.end.skipped = skipped.collect();
+                // What could not be read at the start either is no news of this turn.
+                let skipped = snapshot.skipped.into_iter().filter(|s| !hand.skipped.contains(s));
+                hand.end.skipped = skipped.map(|skipped| self.skipped(skipped)).collect();
+                warnings.extend(hand.end.skipped.iter().take(SKIPPED_TOLD).map(in_words));
             }
             Ok(None) => warnings.push("the git repository is gone".to_owned()),
             Err(error) => warnings.push(error.to_string()),
         }
-        for warning in &warnings {
-            let note = format!("no snapshot at the end of the turn: {warning}");
-            if !hand.notes.contains(&note) {
-                hand.notes.push(note);
-            }
+        if hand.end.tree.is_none() {
+            let note = |warning| format!("no snapshot at the end of the turn: {warning}");
+            hand.end.notes.extend(warnings.iter().map(note));
         }
         warnings
     }
+
+    fn skipped(&self, (path, cause): (PathBuf, String)) -> Skipped {
+        let path = self.workspace.root().join(path);
+        Skipped { path: self.workspace.rules.show(&path).display, cause }
+    }
+}
+
+fn in_words(skipped: &Skipped) -> String {
+    format!("{}: {}", skipped.path, skipped.cause)
 }
 
 /// Milliseconds since the Unix epoch.

@@ -15,7 +15,9 @@ use crate::content::{Content, ContentId, Pair, Source};
 use crate::log::LogFormat;
 use crate::log::source::{Rows, Stored};
 use crate::replay::{Replay, State, Texts};
-use crate::session::event::{Edit, EditBody, EditSource, KnownText, KnownTextSource};
+use crate::session::event::{
+    Edit, EditAction, EditBody, EditOutcome, EditSource, KnownText, KnownTextSource,
+};
 use crate::session::transcript::TurnRecord;
 use crate::session::{ChangedFile, FileStatus, Origin};
 use std::cell::RefCell;
@@ -61,6 +63,8 @@ pub(super) struct Calls {
     results: HashMap<String, Option<State>>,
     /// Where the edits moved a file from.
     moved: HashMap<String, String>,
+    /// How many edits changed a path, as the log itself says.
+    changed: HashMap<String, u32>,
 }
 
 impl Calls {
@@ -79,10 +83,14 @@ impl Calls {
             named: HashSet::new(),
             results: HashMap::new(),
             moved: HashMap::new(),
+            changed: HashMap::new(),
         };
-        for edit in record.applied_edits() {
-            let path = workspace.real_path(&edit.path);
-            calls.named.insert(workspace.rules.show(&path).path);
+        for (edit, nth) in with_places(record) {
+            let path = workspace.rules.show(&workspace.real_path(&edit.path)).path;
+            if log.body(edit, nth).is_some_and(|body| says_change(&body)) {
+                *calls.changed.entry(path.clone()).or_default() += 1;
+            }
+            calls.named.insert(path);
         }
         for change in changes.map(|changes| changes.files).unwrap_or_default() {
             let (path, old_path) = (change.file.path, change.file.old_path);
@@ -99,6 +107,15 @@ impl Calls {
             calls.results.insert(path, result);
         }
         calls
+    }
+
+    /// Whether a file that seems unchanged was changed by an edit before it was first looked at:
+    /// the edits do not fit what was seen then, or the only one says that it changed the file.
+    pub(super) fn came_before_capture(&self, path: &str) -> bool {
+        match self.results.get(path) {
+            Some(result) => result.is_none(),
+            None => self.changed.get(path) == Some(&1),
+        }
     }
 
     /// Who changed a file that holds `content` at the end.
@@ -119,6 +136,22 @@ impl Calls {
         };
         if fits { Origin::Tool } else { Origin::Mixed }
     }
+}
+
+/// The edits that took effect, each with its place among those of its call.
+fn with_places(record: &TurnRecord) -> impl Iterator<Item = (&Edit, usize)> {
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    record.edits.iter().filter_map(move |edit| {
+        let next = places.entry(&edit.call_id).or_default();
+        let place = std::mem::replace(next, *next + 1);
+        (edit.outcome == EditOutcome::Applied).then_some((edit, place))
+    })
+}
+
+/// Whether the log has it that an edit left its file other than it was.
+fn says_change(body: &EditBody) -> bool {
+    let is_new = matches!(body.action, EditAction::Write { created: Some(true), .. });
+    is_new || body.hunks.iter().any(|hunk| hunk.old_text != hunk.new_text)
 }
 
 /// Whether a file tool could have left the mode so: it makes plain files and keeps what is there.
@@ -200,6 +233,7 @@ mod tests {
             named: results.iter().map(|(path, _)| (*path).to_owned()).collect(),
             results: results.iter().map(|(p, r)| ((*p).to_owned(), r.map(state))).collect(),
             moved: HashMap::new(),
+            changed: HashMap::new(),
         }
     }
 
@@ -230,6 +264,16 @@ mod tests {
     fn where_the_edits_cannot_be_done_again_a_command_decides() {
         assert_eq!(calls(true, &[("a", None)]).origin(&file("a"), &text("x")), Origin::Mixed);
         assert_eq!(calls(false, &[("a", None)]).origin(&file("a"), &text("x")), Origin::Tool);
+    }
+
+    #[test]
+    fn an_edit_that_is_seen_nowhere_was_undone_or_came_before_the_capture() {
+        let mut calls = calls(false, &[("undone", Some("x")), ("misfit", None), ("twice", None)]);
+        calls.results.remove("twice");
+        calls.changed = [("once".to_owned(), 1), ("twice".to_owned(), 2)].into();
+        let came_before = ["undone", "misfit", "once", "twice", "never"]
+            .map(|path| calls.came_before_capture(path));
+        assert_eq!(came_before, [false, true, true, false, false]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Maker<'_> {
             turn: self.turn,
             cwd: escape_name(self.workspace.rules.cwd.as_os_str()),
             late: hand.late,
-            notes: hand.notes.clone(),
+            notes: [hand.notes.as_slice(), &hand.end.notes].concat(),
             ..KeptTurn::default()
         };
         let pair = hand.baseline.clone().zip(hand.end.tree.clone());
@@ -120,17 +120,15 @@ impl Maker<'_> {
             };
             end.files.insert(path.clone(), new.clone());
             let old = match before {
-                Before::Side(side) => side.clone(),
                 Before::Covered => continue,
-                Before::TooLate => {
+                Before::Side(side) if *side != new => side.clone(),
+                Before::Side(_) if !calls.came_before_capture(&shown.path) => continue,
+                Before::Side(_) | Before::TooLate => {
                     let cause = "changed before it could be captured: what it held is not known";
                     kept.skipped.push(Skipped { path: shown.path, cause: cause.into() });
                     continue;
                 }
             };
-            if old == new {
-                continue;
-            }
             let mode = |side: &KeptSide| match side {
                 KeptSide::Blob { mode, .. } => Some(format!("{mode:06o}")),
                 KeptSide::Absent => None,

@@ -115,7 +115,7 @@ impl Visit {
         let log =
             log.map_or_else(LogRows::default, |(format, stored)| LogRows::new(format, stored));
         match self.hands.finish(record, true, false, &log, &self.cancel) {
-            Ok(finished) => Ok(finished.map(|(_, warnings)| warnings).unwrap_or_default()),
+            Ok(finished) => Ok(finished.map(|finished| finished.warnings).unwrap_or_default()),
             Err(error) => Err(format!("turn {turn} could not be kept: {error}")),
         }
     }

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant, SystemTime};
 /// How often it is looked whether a store that refused, or a session of another recorder, is free.
 const RETRY: Duration = Duration::from_millis(500);
 
+/// A log that was written last so long ago is taken for one of an agent that died, until it grows.
+const DORMANT: Duration = Duration::from_secs(600);
+
 /// One recorder.
 pub(super) struct Worker<F> {
     options: RecordOptions,
@@ -35,6 +38,7 @@ pub(super) struct Worker<F> {
     earlier: Option<SessionStore>,
     is_caught_up: bool,
     is_ready: bool,
+    is_dormant: bool,
     end: Option<End>,
     news: Instant,
     log_seen: Option<(u64, Option<SystemTime>)>,
@@ -71,6 +75,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             earlier: None,
             is_caught_up: false,
             is_ready: false,
+            is_dormant: false,
             end: None,
             news: Instant::now(),
             log_seen: None,
@@ -80,7 +85,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
     /// Records until it is told to stop.
     pub(super) fn run(mut self) {
         while self.end.is_none() {
-            match self.inbox.recv_timeout(RETRY) {
+            match self.wait() {
                 Ok(input) => self.take(input),
                 Err(RecvTimeoutError::Timeout) => self.tick(),
                 Err(RecvTimeoutError::Disconnected) => self.end = Some(End::Abandon),
@@ -92,6 +97,16 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             self.finish();
         }
         (self.send)(RecordEvent::Ended);
+    }
+
+    /// Waits for something to come; where nothing else is to be looked at, as long as it takes.
+    fn wait(&self) -> Result<Input, RecvTimeoutError> {
+        let looks = matches!(self.seat, Seat::Refused(_) | Seat::Following(_));
+        if looks || self.options.until_idle.is_some() {
+            self.inbox.recv_timeout(RETRY)
+        } else {
+            self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        }
     }
 
     fn tell(&self, event: RecordEvent) {
@@ -119,10 +134,16 @@ impl<F: Fn(RecordEvent)> Worker<F> {
                 for event in events {
                     self.turns.apply(event);
                 }
+                if std::mem::take(&mut self.is_dormant) {
+                    // Whatever has ended by now ended while nobody looked.
+                    self.turns.skip_ended();
+                }
             }
             Input::CaughtUp => {
                 self.turns.caught_up();
-                self.is_caught_up = true;
+                if !std::mem::replace(&mut self.is_caught_up, true) {
+                    self.is_dormant = self.log_is_old();
+                }
             }
             Input::Failed(message) => self.warn(message),
             Input::Stop => self.end = self.end.or(Some(End::Finish)),
@@ -134,6 +155,12 @@ impl<F: Fn(RecordEvent)> Worker<F> {
         while let Ok(input) = self.inbox.try_recv() {
             self.take(input);
         }
+    }
+
+    fn log_is_old(&self) -> bool {
+        let modified = fs::metadata(&self.log_path).and_then(|metadata| metadata.modified());
+        let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+        age.is_some_and(|age| age >= DORMANT)
     }
 
     /// Nothing came for a while.
@@ -155,6 +182,9 @@ impl<F: Fn(RecordEvent)> Worker<F> {
     /// Does all that there is to do.
     fn work(&mut self) {
         self.sit_down();
+        if self.is_dormant {
+            return;
+        }
         while matches!(self.seat, Seat::Recording(_)) && self.end != Some(End::Abandon) {
             let Some(action) = self.turns.next() else { break };
             self.act(action);
@@ -187,7 +217,8 @@ impl<F: Fn(RecordEvent)> Worker<F> {
             return;
         };
         let is_time = self.asked.is_none_or(|asked| asked.elapsed() >= RETRY);
-        let is_wanted = self.turns.is_open() || !self.options.waits_for_turn;
+        let runs = self.turns.is_open() && !self.is_dormant;
+        let is_wanted = runs || !self.options.waits_for_turn;
         if matches!(self.seat, Seat::Recording(_)) || !is_time || !is_wanted {
             return;
         }
@@ -284,9 +315,11 @@ impl<F: Fn(RecordEvent)> Worker<F> {
         };
         let overtaken = self.turns.is_overtaken(turn);
         match hands.finish(record, look, overtaken, &self.log, &self.cancel) {
-            Ok(Some((kept, warnings))) => {
-                self.warn_all(warnings);
-                self.tell(told(&kept, self.options.max_files));
+            Ok(Some(finished)) => {
+                self.warn_all(finished.warnings);
+                if !finished.is_blind || !finished.kept.files.is_empty() {
+                    self.tell(told(&finished.kept, self.options.max_files));
+                }
             }
             Ok(None) => {}
             Err(error) => {

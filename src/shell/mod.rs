@@ -86,7 +86,12 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
         Arc::new(move |event| sender.send(event).is_ok())
     };
     let size = terminal::size();
-    let app = App::new(size, settings.choices);
+    let mut app = App::new(size, settings.choices);
+    if let Opening::Changes { changes, .. } = &opening
+        && changes.files.len() == 1
+    {
+        app.show_only_the_file();
+    }
     let (world, recorder) = World::start(opening, &settings, &send, &sender)?;
     let terminal = Terminal::take().context("the terminal cannot be taken over")?;
     listen(&send)?;

@@ -60,6 +60,10 @@ pub(super) fn comparer(
             let limit = Limit { deadline, cancel: Arc::clone(cancel) };
             match &job.subject {
                 Subject::Change(change) => compare(&objects, change, &limit).ok(),
+                Subject::Anyway(change) => {
+                    let objects = objects.clone().with_max_file_bytes(u64::MAX);
+                    compare(&objects, change, &limit).ok()
+                }
                 Subject::Present(path) => Some(whole(&objects, path)),
             }
         };

@@ -10,6 +10,7 @@ use super::disk::{Directory, FileStat, Kind, Moment, Name, as_path};
 use super::job::{Job, Presence};
 use super::objects::Objects;
 use super::scene::Scene;
+use super::snapshotter::with_causes;
 use super::tracked::{self, Known};
 use super::tree::Rows;
 use gix::index::Entry;
@@ -340,7 +341,7 @@ impl<'a> Visitor<'a> {
                 Ok(true)
             }
             Err(cause) => {
-                self.skip(&path, &cause);
+                self.skip(&path, &with_causes(&cause));
                 Ok(false)
             }
         }
@@ -424,7 +425,7 @@ impl<'a> Visitor<'a> {
         match self.converter()?.ignores(path, directory) {
             Ok(ignored) => Ok(ignored),
             Err(cause) => {
-                self.skip(path, &cause);
+                self.skip(path, &with_causes(&cause));
                 Ok(true)
             }
         }

@@ -57,6 +57,11 @@ impl SnapshotError {
     }
 }
 
+/// An error of gix with all its causes: the first alone seldom says why.
+pub(super) fn with_causes(error: &gix::Error) -> String {
+    error.iter_errors().map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 fn one_line(cause: impl std::fmt::Display) -> String {
     cause.to_string().lines().collect::<Vec<_>>().join(" ")
 }

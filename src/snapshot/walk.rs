@@ -5,6 +5,7 @@ use super::folder::{Findings, Visitor};
 use super::job::{Job, Presence};
 use super::objects::Objects;
 use super::scene::Scene;
+use super::snapshotter::with_causes;
 use super::tree::{Rows, tree_mode};
 use gix::ObjectId;
 use gix::ThreadSafeRepository;
@@ -183,7 +184,7 @@ impl Walk<'_> {
         let tree = node
             .rows
             .write(objects, node.parent.is_none())
-            .map_err(|cause| SnapshotError::write(objects.directory(), cause))?;
+            .map_err(|cause| SnapshotError::write(objects.directory(), with_causes(&cause)))?;
         let Some(at) = node.parent else {
             if let Some(tree) = tree {
                 self.end(Ok(tree));

@@ -1,7 +1,7 @@
 //! How large the store is, and what goes when it is too old or too large.
 
 use super::kept::KeptSession;
-use super::session::{SessionStore, read_info, rows_path};
+use super::session::{read_info, rows_path};
 use super::settings::Settings;
 use super::{SCRATCH_FOLDER, STAT_CACHE, Store, StoreError, io_error, lock};
 use serde::Serialize;
@@ -10,13 +10,13 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+/// Scratch objects stay so long behind their recorder: the next one may go on with the same turn.
+const SCRATCH_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is to be removed is renamed to this first, so that nobody meets half of it.
 const GONE: &str = ".gone-";
-
-/// A turn that an agent's hook began earlier than that will not end any more, in milliseconds.
-const LONGEST_TURN: i64 = 24 * 60 * 60 * 1000;
 
 /// One session's share of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -67,7 +67,8 @@ impl Store {
         // A clean-up that was killed may have left something.
         self.sweep(&mut report);
         for folder in self.session_folders()? {
-            if is_waited_for(&folder, now) {
+            let until = written_at(&folder).ok().and_then(|at| at.checked_add(SCRATCH_AGE));
+            if until.is_some_and(|until| now < until) {
                 continue;
             }
             for part in [SCRATCH_FOLDER, STAT_CACHE] {
@@ -128,16 +129,6 @@ impl Store {
     }
 }
 
-/// Whether an agent's hook has begun a turn whose end is still to come.
-fn is_waited_for(folder: &Path, now: SystemTime) -> bool {
-    if !folder.join(SCRATCH_FOLDER).exists() {
-        return false;
-    }
-    let oldest = milliseconds(now).saturating_sub(LONGEST_TURN);
-    let Ok(Some(session)) = SessionStore::open(folder) else { return false };
-    session.waiting_baseline().is_some_and(|baseline| baseline.at >= oldest)
-}
-
 fn size_of_session(folder: PathBuf) -> SessionSize {
     let mut problem = None;
     let session = read_info(&folder, &mut Vec::new()).unwrap_or_else(|error| {
@@ -145,10 +136,7 @@ fn size_of_session(folder: PathBuf) -> SessionSize {
         None
     });
     let mut failed = |cause| problem = Some(io_error("read", &folder)(cause).to_string());
-    let changed = fs::metadata(rows_path(&folder))
-        .or_else(|_| fs::metadata(&folder))
-        .and_then(|meta| meta.modified())
-        .map_err(&mut failed);
+    let changed = written_at(&folder).map_err(&mut failed);
     let bytes = disk_use(&folder).map_err(&mut failed);
     let recorded = lock::is_recorded(&folder).map_err(&mut failed);
     SessionSize {
@@ -159,6 +147,12 @@ fn size_of_session(folder: PathBuf) -> SessionSize {
         problem,
         folder,
     }
+}
+
+/// When a session was recorded last.
+fn written_at(folder: &Path) -> io::Result<SystemTime> {
+    let rows = fs::metadata(rows_path(folder)).or_else(|_| fs::metadata(folder));
+    rows.and_then(|meta| meta.modified())
 }
 
 /// Since the Unix epoch; a time before it counts as that.
@@ -192,7 +186,6 @@ mod tests {
     use super::*;
     use crate::store::{Named, Note, Recording, SessionKey, Writer};
     use std::fs::File;
-    use std::time::Duration;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -278,7 +271,10 @@ mod tests {
         fs::write(&cache, b"cache").unwrap();
         fs::write(scratch.join("object"), [0; 5000]).unwrap();
         drop(recorder);
-        let report = store.gc(&Settings::default(), SystemTime::now()).unwrap();
+        let now = SystemTime::now();
+        store.gc(&Settings::default(), now).unwrap();
+        assert!(scratch.exists() && cache.exists(), "the turn may go on");
+        let report = store.gc(&Settings::default(), now + DAY).unwrap();
         assert!(!scratch.exists() && !cache.exists() && report.freed >= 5000);
         assert_eq!(store.status().unwrap().len(), 1);
     }

@@ -206,8 +206,8 @@ impl KeptSide {
     pub fn content_id(&self) -> ContentId {
         match self {
             Self::Absent => ContentId::Absent,
-            Self::Blob { bytes, not_kept: Some(NotKept::TooLarge), .. } => {
-                ContentId::TooLarge { len: *bytes }
+            Self::Blob { id, bytes, not_kept: Some(NotKept::TooLarge), .. } => {
+                ContentId::TooLarge { id: id.clone(), len: *bytes }
             }
             Self::Blob { id, mode, .. } => ContentId::Blob { id: id.clone(), mode: *mode },
         }

@@ -97,14 +97,6 @@ impl SessionStore {
         latest.filter(|baseline| !baseline.withdrawn)
     }
 
-    /// The baseline of a turn that an agent's hook began and none has ended: its snapshot is needed,
-    /// and no recorder holds the session.
-    pub(super) fn waiting_baseline(&self) -> Option<&Baseline> {
-        let latest = self.latest_baseline().filter(|baseline| baseline.prompt.is_some())?;
-        let is_kept = self.turns.values().any(|turn| turn.at >= latest.at);
-        (!is_kept).then_some(latest)
-    }
-
     fn apply(&mut self, row: Row) {
         match row {
             Row::Baseline(baseline) => drop(self.baselines.insert(baseline.turn, baseline)),

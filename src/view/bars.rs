@@ -23,7 +23,9 @@ pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
     let style = painter.style(Role::Title);
     let dim = painter.style(Role::Dim);
     let (path, file) = match &app.viewer.subject {
-        Some(Subject::Change(change)) => (text::clean(&change.file.display), Some(&change.file)),
+        Some(Subject::Change(change) | Subject::Anyway(change)) => {
+            (text::clean(&change.file.display), Some(&change.file))
+        }
         Some(Subject::Present(path)) => (text::clean(&path.to_string_lossy()), None),
         None => {
             let prompt = app.open_turn().map(|turn| text::first_line(&turn.head.turn.prompt));
@@ -87,12 +89,13 @@ fn base(app: &App) -> String {
 
 fn place(app: &App) -> String {
     let (at, of) = app.viewer.change_at_cursor();
-    let searched = app.viewer.search.rows.as_ref().map(|rows| {
-        let at = rows.partition_point(|row| *row as usize <= app.viewer.view.cursor);
-        format!(" · match {at}/{}", rows.len())
-    });
-    let change = if of > 0 { format!(" · change {at}/{of}") } else { String::new() };
-    change + &searched.unwrap_or_default()
+    if of > 0 { format!(" · change {at}/{of}") } else { String::new() }
+}
+
+fn match_place(app: &App) -> Option<String> {
+    let rows = app.viewer.search.rows.as_ref()?;
+    let at = rows.partition_point(|row| *row as usize <= app.viewer.view.cursor);
+    Some(format!("match {at}/{}", rows.len()))
 }
 
 pub(super) fn notes(app: &App, area: Rect, painter: &mut Painter<'_>) {
@@ -147,7 +150,7 @@ fn hints(focus: Focus) -> impl Iterator<Item = (String, &'static str)> {
 }
 
 fn live(app: &App) -> String {
-    let mut parts: Vec<String> = Vec::new();
+    let mut parts: Vec<String> = match_place(app).into_iter().collect();
     if let Some(recorder) = &app.recorder {
         parts.push(text::clean(recorder));
     }

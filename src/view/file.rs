@@ -22,7 +22,9 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
         }
         Some(Shown::Failed(why)) => text::clean(why),
         Some(Shown::Binary(..)) => "binary file: nothing to compare line by line".into(),
-        Some(Shown::Oversized(..)) => "too large to compare (--max-file-bytes)".into(),
+        Some(Shown::Oversized(..)) => {
+            "too large to compare unasked: Enter compares it anyway".into()
+        }
         None if app.viewer.is_waiting => "reading…".into(),
         None => return super::overview::draw(app, area, painter),
     };

@@ -1,0 +1,284 @@
+//! A real pseudo-terminal: start, keys, resize, signals, and the terminal as it was before.
+
+use crate::transcripts::Scratch;
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use std::io::{Read, Write};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Long enough for a loaded machine; nothing waits so long that goes well.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Seat {
+    master: Box<dyn MasterPty + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    keyboard: Box<dyn Write + Send>,
+    output: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    raw: Vec<u8>,
+    _scratch: Scratch,
+}
+
+fn size(cols: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+impl Seat {
+    fn at(arguments: &[&str], cols: u16, rows: u16) -> Self {
+        let scratch = Scratch::new();
+        let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_handback"));
+        command.args(arguments);
+        command.env_clear();
+        command.env("HOME", scratch.path("."));
+        command.env("TERM", "xterm-256color");
+        command.cwd(scratch.path("."));
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let (sender, output) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 1 << 16];
+            while let Ok(read @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..read].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let keyboard = pair.master.take_writer().unwrap();
+        let screen = vt100::Parser::new(rows, cols, 0);
+        Self {
+            master: pair.master,
+            child,
+            keyboard,
+            output,
+            screen,
+            raw: Vec::new(),
+            _scratch: scratch,
+        }
+    }
+
+    fn pump(&mut self, wait: Duration) -> bool {
+        match self.output.recv_timeout(wait) {
+            Ok(bytes) => {
+                self.screen.process(&bytes);
+                self.raw.extend(bytes);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn until(&mut self, wanted: &str) {
+        let end = Instant::now() + PATIENCE;
+        while !self.screen.screen().contents().contains(wanted) {
+            assert!(Instant::now() < end, "no `{wanted}`:\n{}", self.screen.screen().contents());
+            self.pump(Duration::from_millis(50));
+        }
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+        self.keyboard.flush().unwrap();
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.child.process_id().unwrap()).unwrap();
+        rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal)
+            .unwrap();
+    }
+
+    /// Waits for the end; gives the exit code and holds the terminal to what it was.
+    fn end(mut self) -> u32 {
+        let end = Instant::now() + PATIENCE;
+        let status = loop {
+            self.pump(Duration::from_millis(10));
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < end, "it does not end");
+        };
+        while self.pump(Duration::from_millis(100)) {}
+        let screen = self.screen.screen();
+        assert!(!screen.alternate_screen(), "the alternate screen is left");
+        assert!(!screen.hide_cursor(), "the cursor is shown");
+        assert!(!screen.bracketed_paste(), "pasting is plain again");
+        status.exit_code()
+    }
+}
+
+#[test]
+fn it_starts_obeys_and_leaves_the_terminal_as_it_was() {
+    let mut seat = Seat::at(&[], 100, 30);
+    seat.until("presented");
+    seat.keys("((");
+    seat.until("src/count.rs");
+    seat.keys("?");
+    seat.until("Go one row down");
+    seat.keys("q");
+    seat.keys("/words\r");
+    seat.until("match 1/");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
+fn it_follows_the_terminals_size_down_to_a_message() {
+    let mut seat = Seat::at(&[], 100, 30);
+    seat.until("presented");
+    for (cols, rows, wanted) in [
+        (60, 12, "presented"),
+        (40, 8, "presented"),
+        (19, 4, "too small"),
+        (120, 40, "REPORT.md +5"),
+    ] {
+        seat.master.resize(size(cols, rows)).unwrap();
+        seat.screen.screen_mut().set_size(rows, cols);
+        seat.until(wanted);
+    }
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
+fn signals_end_it_and_give_the_terminal_back() {
+    use rustix::process::Signal;
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let mut seat = Seat::at(&[], 80, 24);
+        seat.until("presented");
+        seat.signal(signal);
+        assert_eq!(seat.end(), 0, "{signal:?}");
+    }
+}
+
+#[test]
+fn it_stops_and_goes_on() {
+    use rustix::process::Signal;
+    let mut seat = Seat::at(&[], 80, 24);
+    seat.until("presented");
+    for by_key in [true, false] {
+        if by_key {
+            seat.keys("\u{1a}");
+        } else {
+            seat.signal(Signal::TSTP);
+        }
+        let end = Instant::now() + PATIENCE;
+        while seat.screen.screen().alternate_screen() {
+            assert!(Instant::now() < end, "it does not give the terminal back");
+            seat.pump(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        seat.signal(Signal::CONT);
+        seat.until("presented");
+        assert!(seat.screen.screen().alternate_screen());
+    }
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
+fn an_appended_log_is_seen() {
+    let scratch = Scratch::new();
+    let row = |seq: u32, kind: &str, data: serde_json::Value| {
+        format!("{}\n", serde_json::json!({"type": kind, "seq": seq, "time": seq, "data": data}))
+    };
+    let header = "{\"type\":\"session\",\"version\":0,\"id\":\"s\",\"createdAt\":1,\"cwd\":\"/nowhere\",\"delegationDepth\":0}\n";
+    let prompt = |turn: u32, text: &str| {
+        let data = serde_json::json!({"id": "u", "source": {"kind": "user"}, "content": [{"type": "text", "text": text}]});
+        row(turn * 10, "turn/start", serde_json::json!({"turn": turn}))
+            + &row(turn * 10 + 1, "user/message", data)
+    };
+    let log = scratch.write("session.jsonl", format!("{header}{}", prompt(1, "the first prompt")));
+    let mut seat = Seat::at(&["--session", log.to_str().unwrap(), "--no-record"], 80, 24);
+    seat.until("the first prompt");
+    let mut file = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+    file.write_all(prompt(2, "the second prompt").as_bytes()).unwrap();
+    seat.until("the second prompt");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
+fn a_turn_is_recorded_while_it_is_watched() {
+    let scratch = Scratch::new();
+    let work = scratch.path(".").canonicalize().unwrap();
+    let init = std::process::Command::new("git").args(["init", "-q"]).current_dir(&work).status();
+    assert!(init.unwrap().success());
+    let header = serde_json::json!({"type": "session", "version": 0, "id": "s", "createdAt": 1,
+        "cwd": work, "delegationDepth": 0});
+    let log = scratch.write("session.jsonl", format!("{header}\n"));
+    let append = |seq: u32, kind: &str, data: serde_json::Value| {
+        let mut file = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+        let row = serde_json::json!({"type": kind, "seq": seq, "time": 9, "data": data});
+        file.write_all(format!("{row}\n").as_bytes()).unwrap();
+    };
+    let mut seat = Seat::at(&["--session", log.to_str().unwrap()], 100, 24);
+    seat.until("live");
+    append(0, "turn/start", serde_json::json!({"turn": 1}));
+    seat.until("recording · baseline");
+    let call = serde_json::json!({"turn": 1, "step": 1, "callId": "c", "name": "bash",
+        "arguments": "{\"command\":\"make\"}"});
+    append(1, "tool/call", call);
+    scratch.write("made-by-a-command.txt", "made\n");
+    append(2, "turn/end", serde_json::json!({"turn": 1, "reason": {"kind": "completed"}}));
+    seat.until("made-by-a-command.txt");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
+fn it_needs_no_processor_when_nothing_happens() {
+    let mut seat = Seat::at(&[], 80, 24);
+    seat.until("presented");
+    while seat.pump(Duration::from_millis(300)) {}
+    let before = processor_ticks(&seat);
+    assert!(!seat.pump(Duration::from_secs(2)), "it writes while nothing happens");
+    let used = processor_ticks(&seat) - before;
+    assert!(used <= 2, "{used} ticks in two seconds");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+/// User and system time in clock ticks (1/100 s).
+fn processor_ticks(seat: &Seat) -> u64 {
+    let pid = seat.child.process_id().unwrap();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[test]
+fn without_colour_there_is_none() {
+    let scratch = Scratch::new();
+    let pair = native_pty_system().openpty(size(80, 24)).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_handback"));
+    command.env_clear();
+    command.env("HOME", scratch.path("."));
+    command.env("TERM", "xterm-256color");
+    command.env("NO_COLOR", "1");
+    command.cwd(scratch.path("."));
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut keyboard = pair.master.take_writer().unwrap();
+    let mut raw = Vec::new();
+    let mut buffer = [0; 1 << 16];
+    while !String::from_utf8_lossy(&raw).contains("check.sh") {
+        let read = reader.read(&mut buffer).unwrap();
+        raw.extend_from_slice(&buffer[..read]);
+    }
+    keyboard.write_all(b"q").unwrap();
+    let _ = child.wait();
+    let text = String::from_utf8_lossy(&raw);
+    let coloured = ["[38;", "[48;", "[3", "[4"].iter().any(|code| {
+        text.match_indices(code).any(|(at, _)| {
+            let rest = &text[at + 1..];
+            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(0);
+            rest[end..].starts_with('m')
+                && rest[..end].split(';').any(|code| {
+                    matches!(code.parse::<u32>(), Ok(30..=37 | 40..=47 | 38 | 48 | 90..=107))
+                })
+        })
+    });
+    assert!(!coloured, "{text:?}");
+}
