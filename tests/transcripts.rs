@@ -94,6 +94,16 @@ fn two_files_are_compared() {
     assert_eq!(diff, json!({"kind": "binary", "path": "zero.bin", "display": "zero.bin"}));
     let diff = scratch.json(&["diff", "old.txt", "new.txt", "--json", "--max-file-bytes", "5"]);
     assert_eq!(diff["kind"], "oversized");
+    std::os::unix::fs::symlink("new.txt", scratch.path("link")).unwrap();
+    let linked = scratch.json(&["diff", "old.txt", "link", "--json"]);
+    assert_eq!(linked["hunks"], expected["hunks"], "a link that was named is followed");
+    let piped = Command::new("bash")
+        .args(["-c", "exec \"$0\" diff <(printf 'a\\n') <(printf 'b\\n') --json"])
+        .arg(env!("CARGO_BIN_EXE_handback"))
+        .output()
+        .unwrap();
+    let piped: Value = serde_json::from_slice(&piped.stdout).unwrap();
+    assert_eq!(piped["hunks"][0]["lines"], json!(["-a", "+b"]));
 }
 
 #[test]

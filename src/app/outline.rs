@@ -190,13 +190,11 @@ impl Outline {
             Load::Known(None) if presented == 0 => self.items.push(Item::Plain("no change known")),
             Load::Known(None) => {}
             Load::Known(Some(changes)) => {
-                if presented > 0 && !changes.files.is_empty() {
-                    self.items.push(Item::Heading("changed"));
-                }
-                self.items.extend((0..changes.files.len()).map(Item::File));
+                // The total stands above its files: below a thousand of them nobody would see it.
                 if !changes.files.is_empty() {
                     self.items.push(Item::Total);
                 }
+                self.items.extend((0..changes.files.len()).map(Item::File));
                 self.items.extend((0..changes.notes.len()).map(Item::Note));
             }
         }

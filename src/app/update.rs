@@ -2,7 +2,7 @@
 
 use super::acts;
 use super::command::lookup;
-use super::event::{Effect, Event};
+use super::event::{Effect, Event, Subject};
 use super::outline::{Item, Load, TurnView};
 use super::prompt::Typed;
 use super::{App, Focus, Overlay, Search};
@@ -138,6 +138,7 @@ fn take_comparison(app: &mut App, request: u64, shown: Shown) {
     if request != app.viewer.request {
         return;
     }
+    note_counts(app, &shown);
     let replaces = !app.viewer.is_waiting;
     app.viewer.is_waiting = false;
     if replaces {
@@ -154,6 +155,18 @@ fn take_comparison(app: &mut App, request: u64, shown: Shown) {
     }
 }
 
+/// The list and the viewer tell the same numbers: what is shown is what counts.
+fn note_counts(app: &mut App, shown: &Shown) {
+    let Some(change) = app.viewer.subject.as_ref().and_then(Subject::change) else { return };
+    let Some(turn) = app.open_turn() else { return };
+    let at = turn.known().and_then(|changes| changes.files.iter().position(|file| file == change));
+    let open = app.outline.open.and_then(|open| app.turns.get_mut(open));
+    let Some((at, open)) = at.zip(open) else { return };
+    if let Some(slot) = open.counts.get_mut(at) {
+        *slot = Some(shown.counts());
+    }
+}
+
 fn take_changes(
     app: &mut App,
     turn: u32,
@@ -163,7 +176,9 @@ fn take_changes(
     let Some(view) = find(app, turn, revision) else { return Vec::new() };
     view.set_changes(changes);
     let mut effects = Vec::new();
-    if let Some(changes) = view.known().filter(|_| !view.totals().2) {
+    // A single file is counted by being looked at.
+    let uncounted = view.counts.iter().filter(|counts| counts.is_none()).count();
+    if let Some(changes) = view.known().filter(|changes| uncounted > 0 && changes.files.len() > 1) {
         let changes = Arc::clone(changes);
         effects.push(Effect::Count { turn, revision, changes });
     }

@@ -4,6 +4,7 @@ use super::args::{DiffArgs, Form};
 use super::environment::Environment;
 use super::listing::{self, List};
 use super::{out, review};
+use crate::content::disk::canonical;
 use crate::content::{Changes, ContentId, FileChange, Pair};
 use crate::reader::{open_objects, rules, summary};
 use crate::session::path::PathRules;
@@ -64,7 +65,13 @@ fn of_files(environment: &Environment, old: &str, new: &str) -> anyhow::Result<L
         let path = environment.path(Path::new(given));
         match std::fs::metadata(&path) {
             Ok(metadata) if metadata.is_dir() => anyhow::bail!("{given}: is a directory"),
-            Ok(_) => Ok(ContentId::File(path)),
+            // The person named it: a link is followed.
+            Ok(metadata) if metadata.is_file() => Ok(ContentId::File(canonical(&path))),
+            // `<(command)` of a shell is a pipe.
+            Ok(_) => match std::fs::read(&path) {
+                Ok(bytes) => Ok(ContentId::Bytes(bytes.into())),
+                Err(error) => anyhow::bail!("{given}: {error}"),
+            },
             Err(error) => anyhow::bail!("{given}: {error}"),
         }
     };

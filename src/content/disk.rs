@@ -2,7 +2,7 @@
 
 use super::{Content, ContentError};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,10 +43,26 @@ fn look(path: &Path, max_bytes: u64) -> io::Result<Content> {
     if len > max_bytes {
         return Ok(Content::Oversized { len });
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0));
-    // A file that grows while it is read is cut off one byte over the limit.
-    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok(Content::classify(Arc::from(bytes), max_bytes))
+    Ok(Content::classify(read_all(file, len, max_bytes)?, max_bytes))
+}
+
+/// Reads a file of `len` bytes into memory that is shared at once: a copy of a large one would
+/// double what the program needs. A file that grows meanwhile is cut off one byte over the limit.
+fn read_all(mut file: File, len: u64, max_bytes: u64) -> io::Result<Arc<[u8]>> {
+    let len = usize::try_from(len).map_err(io::Error::other)?;
+    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
+    if let Some(room) = Arc::get_mut(&mut bytes)
+        && file.read_exact(room).is_ok()
+    {
+        let mut rest = Vec::new();
+        file.take(max_bytes.saturating_add(1)).read_to_end(&mut rest)?;
+        return Ok(if rest.is_empty() { bytes } else { [&*bytes, &rest].concat().into() });
+    }
+    // It shrank: from the beginning, as far as it goes now.
+    let mut now = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut now)?;
+    Ok(now.into())
 }
 
 /// Opens a regular file without following a link and without waiting for the other end of a pipe;

@@ -60,8 +60,8 @@ impl Store {
         Ok(sizes)
     }
 
-    /// Removes what no recorder needs: scratch objects, sessions that are too old, and the oldest
-    /// ones while the store is too large. A session that is open stays.
+    /// Removes what no recorder needs: scratch objects after a day, sessions that are too old, and
+    /// the oldest ones while the store is too large. A session that is open stays.
     pub fn gc(&self, settings: &Settings, now: SystemTime) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
         // A clean-up that was killed may have left something.
