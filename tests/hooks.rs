@@ -507,6 +507,31 @@ fn a_session_of_codex_is_recorded_exactly() {
 }
 
 #[test]
+fn what_is_said_while_the_agent_works_begins_no_turn() {
+    let scene = Scene::new();
+    let codex = Codex { scene: &scene, log: scene.path("home/rollout-thread.jsonl") };
+    codex.row("session_meta", &json!({"id": "thread", "cwd": scene.work, "source": "exec"}));
+    codex.prompt("t1", "begin");
+    codex.patch("t1", "one.txt", "1");
+    codex.call("UserPromptSubmit", "t1", &json!({"prompt": "and faster"}));
+    let content = json!([{"type": "text", "text": "and faster"}]);
+    let item = json!({"type": "UserMessage", "content": content});
+    codex.event(&json!({"type": "item_completed", "turn_id": "t1", "item": item}));
+    codex.patch("t1", "two.txt", "2");
+    codex.call("Stop", "t1", &json!({}));
+    codex.event(&json!({"type": "task_complete", "turn_id": "t1"}));
+    codex.prompt("t2", "next");
+    codex.patch("t2", "three.txt", "3");
+    codex.call("Stop", "t2", &json!({}));
+    let turns = scene.show(&codex.log);
+    let expected = [file("one.txt", "added", "tool"), file("two.txt", "added", "tool")];
+    assert_eq!(files(&turns[0]), expected);
+    assert_eq!(turns[0]["changes"]["source"], "recorded");
+    assert_eq!(files(&turns[1]), [file("three.txt", "added", "tool")]);
+    assert_eq!(scene.journal(), "");
+}
+
+#[test]
 fn a_sub_agent_of_codex_does_not_end_its_parents_turn() {
     let scene = Scene::new();
     let codex = Codex { scene: &scene, log: scene.path("home/rollout-thread.jsonl") };

@@ -1,7 +1,7 @@
 //! What an agent writes to a hook's standard input: one JSON object, in Claude Code's shape.
 
 use crate::log::patched_paths;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -10,25 +10,35 @@ use std::path::PathBuf;
 #[serde(default)]
 pub(super) struct Call {
     /// The agent's own session id. A sub-agent's calls bear its parent's.
+    #[serde(deserialize_with = "or_empty")]
     pub(super) session_id: String,
     /// The session's log, which need not be there yet.
     pub(super) transcript_path: Option<PathBuf>,
     /// Where the agent works now.
     pub(super) cwd: Option<PathBuf>,
     /// What happens.
+    #[serde(deserialize_with = "or_empty")]
     pub(super) hook_event_name: String,
     /// The whole prompt, as it is submitted.
+    #[serde(deserialize_with = "or_empty")]
     pub(super) prompt: String,
     /// How a session starts: `startup`, `resume`, `clear`, `compact`.
+    #[serde(deserialize_with = "or_empty")]
     pub(super) source: String,
     /// The sub-agent that the call is of.
     pub(super) agent_id: Option<String>,
     /// The tool that is about to be called.
+    #[serde(deserialize_with = "or_empty")]
     pub(super) tool_name: String,
     /// What the tool is given.
     pub(super) tool_input: Value,
     /// The tool call; old versions do not tell it.
+    #[serde(deserialize_with = "or_empty")]
     pub(super) tool_use_id: String,
+}
+
+fn or_empty<'de, D: Deserializer<'de>>(source: D) -> Result<String, D::Error> {
+    Option::deserialize(source).map(Option::unwrap_or_default)
 }
 
 /// What a call means.
@@ -106,6 +116,8 @@ mod tests {
         assert_eq!(moment(r#"{"hook_event_name":"SubagentStop","agent_id":"a"}"#), Moment::Other);
         assert_eq!(moment(r#"{"hook_event_name":"Stop","agent_id":"a"}"#), Moment::Other);
         assert_eq!(moment("{}"), Moment::Other);
+        let nulls = r#"{"hook_event_name":"Stop","prompt":null,"source":null,"agent_id":null}"#;
+        assert_eq!(moment(nulls), Moment::Stopped);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::told::{Told, done, start_of};
 use super::{agent, journal};
 use crate::log::{Places, discover};
 use crate::record::{RecordOptions, Visit, Visited};
+use crate::session::TurnState;
 use crate::session::transcript::TurnRecord;
 use crate::store::kept::Baseline;
 use crate::store::{SessionStore, Store};
@@ -200,21 +201,32 @@ impl<'a> Session<'a> {
     }
 
     fn stopped(&mut self, is_done: bool) -> Result<Vec<String>, String> {
-        let Some(from) = self.latest().cloned() else { return Ok(Vec::new()) };
-        let told = self.told_of(&from)?;
+        let Some(latest) = self.latest() else { return Ok(Vec::new()) };
+        let told = self.told_of(latest)?;
         if told.is_of_sub_agent() {
             return Ok(Vec::new());
         }
-        let Some(record) = self.turn_of(&told, &from) else {
+        let ending = self.turn_of(&told, latest).map(|record| (latest, record));
+        let Some((from, record)) = ending.or_else(|| self.went_on(&told)) else {
             return Err("the log does not tell of the turn that ended: it is not recorded".into());
         };
-        if told.goes_on_after(record.turn) && self.is_kept(&from, record.turn) {
+        if told.goes_on_after(record.turn) && self.is_kept(from, record.turn) {
             // It is the end of a turn that no prompt began.
             return Ok(Vec::new());
         }
         let Some(mut visit) = self.visit()? else { return Ok(Vec::new()) };
         let record = if is_done { done(record) } else { record.clone() };
-        visit.end(&from, &record, told.rows(), None)
+        visit.end(from, &record, told.rows(), None)
+    }
+
+    /// The last turn and its baseline, if a prompt seemed to end it that went into it: an agent may
+    /// be told more while it works.
+    fn went_on<'t>(&self, told: &'t Told) -> Option<(&Baseline, &'t TurnRecord)> {
+        let record = told.transcript.turns.last()?;
+        let known = self.known.as_ref()?;
+        let from = known.baselines.get(&record.turn).filter(|from| !from.withdrawn)?;
+        let is_cut = known.turns.get(&record.turn)?.notes.iter().any(|note| note == NO_END);
+        (is_cut && record.state != TurnState::Interrupted).then_some((from, record))
     }
 
     /// The log, once it tells of the turn that began at a baseline: it may lag a little.
