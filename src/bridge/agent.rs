@@ -28,8 +28,7 @@ struct Settings {
 }
 
 /// The events that hooks are installed for. An event name that the installed version of Claude
-/// Code does not know turns off all hooks of the file; these are known to every version that has
-/// hooks of this shape.
+/// Code does not know turns off all hooks of the file; versions from 1.0.128 on know these.
 pub(super) const EVENTS: &[&str] =
     &["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "SessionEnd"];
 

@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
         Ok(lines)
     }
 
-    fn editing(&mut self, call: &Call) -> Result<Vec<String>, String> {
+    fn editing(&self, call: &Call) -> Result<Vec<String>, String> {
         let Some(from) = self.latest().cloned() else { return Ok(Vec::new()) };
         let Some(mut visit) = self.visit()? else { return Ok(Vec::new()) };
         let cwd = call.cwd.as_deref().unwrap_or(Path::new(""));
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
         Ok(Vec::new())
     }
 
-    fn stopped(&mut self, is_done: bool) -> Result<Vec<String>, String> {
+    fn stopped(&self, is_done: bool) -> Result<Vec<String>, String> {
         let Some(latest) = self.latest() else { return Ok(Vec::new()) };
         let told = self.told_of(latest)?;
         if told.is_of_sub_agent() {
@@ -241,7 +241,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn left(&mut self) -> Result<Vec<String>, String> {
+    fn left(&self) -> Result<Vec<String>, String> {
         if self.latest().is_none() {
             return Ok(Vec::new());
         }
@@ -258,7 +258,7 @@ impl<'a> Session<'a> {
         ended
     }
 
-    fn started(&mut self) -> Result<Vec<String>, String> {
+    fn started(&self) -> Result<Vec<String>, String> {
         let told = self.told()?;
         if !told.is_of_sub_agent()
             && let Some((from, _)) = self.unended(&told)

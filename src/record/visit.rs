@@ -66,11 +66,6 @@ impl Visit {
         }
     }
 
-    /// What has been kept of the session before this call.
-    pub fn known(&self) -> &SessionStore {
-        &self.known
-    }
-
     /// Takes the work tree as the baseline of a turn that a prompt begins.
     ///
     /// # Errors
