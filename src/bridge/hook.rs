@@ -20,6 +20,7 @@ use crate::session::TurnState;
 use crate::session::transcript::TurnRecord;
 use crate::store::kept::Baseline;
 use crate::store::{SessionStore, Store};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +33,9 @@ const MAX_CALL: u64 = 256 << 20;
 
 /// An agent waits for its hooks: a snapshot that takes longer is given up.
 const MAX_TIME: Duration = Duration::from_secs(5);
+
+/// Calls at the same time wait so long for each other.
+const MAX_QUEUE: Duration = Duration::from_secs(1);
 
 /// How long an ended turn is waited for that the log does not tell of yet.
 const LOG_LAGS: Duration = Duration::from_millis(100);
@@ -90,6 +94,8 @@ struct Session<'a> {
     visited: Visited,
     known: Option<SessionStore>,
     cancel: Arc<AtomicBool>,
+    /// Other calls of the session wait for this one.
+    _queue: Option<File>,
 }
 
 impl<'a> Session<'a> {
@@ -109,6 +115,7 @@ impl<'a> Session<'a> {
             cwd: call.cwd.clone().unwrap_or_default(),
         };
         let store = Store::open(&options.record.store).map_err(|error| error.to_string())?;
+        let queue = store.queue(&visited.key(), MAX_QUEUE).map_err(|error| error.to_string())?;
         let known = store.session(&visited.key()).map_err(|error| error.to_string())?;
         // The agent may have walked into another directory; the session's is the first one.
         let first = known.as_ref().and_then(|store| store.info.cwd.clone()).map(PathBuf::from);
@@ -118,7 +125,7 @@ impl<'a> Session<'a> {
         if !visited.cwd.is_absolute() {
             return Err("the call names no working directory".into());
         }
-        Ok(Self { options, visited, known, cancel: give_up_after(MAX_TIME) })
+        Ok(Self { options, visited, known, cancel: give_up_after(MAX_TIME), _queue: queue })
     }
 
     fn answer(mut self, moment: Moment, call: &Call) -> Result<Vec<String>, String> {
