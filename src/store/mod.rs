@@ -258,6 +258,27 @@ mod tests {
     }
 
     #[test]
+    fn those_who_come_for_a_moment_wait_for_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        let key = SessionKey::named("claude", "s");
+        let soon = Duration::from_millis(20);
+        assert!(store.queue(&key, soon).unwrap().is_none(), "nothing was recorded");
+        assert!(!store.root().exists());
+        drop(store.writer(&key, &KeptSession::default(), Settings::default()).unwrap());
+        let first = store.queue(&key, soon).unwrap();
+        assert!(first.is_some());
+        assert!(store.queue(&key, soon).unwrap().is_none());
+        let other = store.clone();
+        let waiting = std::thread::spawn(move || {
+            let key = SessionKey::named("claude", "s");
+            other.queue(&key, Duration::from_secs(60)).unwrap().is_some()
+        });
+        drop(first);
+        assert!(waiting.join().unwrap());
+    }
+
+    #[test]
     fn another_version_is_refused_in_one_line_and_not_touched() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("version"), "2\n").unwrap();
