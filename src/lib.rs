@@ -18,6 +18,7 @@
 //! | 2 | [`layout`] | a comparison → rows; the screen's areas |
 //! | 3 | [`record`], [`tool`] | the recorder; pure presenters of file tools |
 //! | 4 | [`reader`] | an opened session: its log, its sources, each turn's changes and comparisons |
+//! | 4 | [`bridge`] | hooks that agents call, and their place in an agent's settings |
 //! | 5 | [`app`] | the one state and its one `update` |
 //! | 6 | [`view`] | state → cells |
 //! | 7 | [`shell`] | the terminal, the threads, the loop |
@@ -42,6 +43,7 @@ pub mod store;
 pub mod record;
 pub mod tool;
 
+pub mod bridge;
 pub mod reader;
 
 pub mod app;

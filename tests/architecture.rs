@@ -17,6 +17,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("record", 3),
     ("tool", 3),
     ("reader", 4),
+    ("bridge", 4),
     ("app", 5),
     ("view", 6),
     ("shell", 7),

@@ -20,6 +20,8 @@ mod docs;
 mod faults;
 /// Real logs, told as upstream tells them.
 mod formats;
+/// Hooks as agents call them.
+mod hooks;
 /// What is read is shown, never sent.
 mod hostile;
 /// Keys in, screens out.

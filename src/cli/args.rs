@@ -30,6 +30,10 @@ pub(super) enum Command {
     Snapshot(super::snapshot::SnapshotArgs),
     /// Look after what is kept
     Store(super::store::StoreArgs),
+    /// Take one call of an agent's hook: its JSON on standard input
+    Hook(super::hook::HookArgs),
+    /// Show, install or remove the hooks of an agent
+    Init(super::init::InitArgs),
     /// Print shell completions
     Completions {
         /// For which shell

@@ -5,6 +5,8 @@ mod config;
 mod demo;
 mod diff;
 mod environment;
+mod hook;
+mod init;
 mod listing;
 mod manual;
 mod out;
@@ -41,6 +43,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<()> {
     let command = match cli.command {
         Some(Command::Completions { shell }) => return manual::completions(shell),
         Some(Command::Man) => return manual::man(),
+        Some(Command::Hook(args)) => {
+            hook::run(&cli.common, &args);
+            return Ok(());
+        }
         other => other,
     };
     let environment = Environment::of(&cli.common)?;
@@ -52,6 +58,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<()> {
         Some(Command::Record(args)) => record::run(&environment, &args),
         Some(Command::Snapshot(args)) => snapshot::run(&environment, &args),
         Some(Command::Store(args)) => store::run(&environment, &args),
-        Some(Command::Completions { .. } | Command::Man) => Ok(()),
+        Some(Command::Init(args)) => init::run(&environment, &args),
+        Some(Command::Hook(_) | Command::Completions { .. } | Command::Man) => Ok(()),
     }
 }

@@ -33,6 +33,8 @@ pub(crate) mod timestamp;
 mod unified;
 mod watch;
 
+pub use patch_text::patched_paths;
+
 use crate::session::Damage;
 use crate::session::event::{EditBody, LogEvent, Place};
 use std::io;

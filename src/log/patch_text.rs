@@ -50,6 +50,12 @@ impl PatchSection {
     }
 }
 
+/// The files that an `apply_patch` text names, in its order and spelling: for a move both.
+pub fn patched_paths(text: &str) -> Vec<String> {
+    let paths = sections(text).into_iter().map(|section| [Some(section.path), section.moved_to]);
+    paths.flatten().flatten().collect()
+}
+
 /// The body of a file written whole by a patch. A patch says "add" of a file that it overwrites
 /// too, so this only repeats what the log says.
 pub(super) fn added(content: String) -> EditBody {

@@ -17,6 +17,10 @@ use std::time::{Duration, Instant, SystemTime};
 /// So many finished turns stay in hand: what settles later than that changes nothing any more.
 const FINISHED_TURNS: usize = 8;
 
+/// Said of a turn that another recorder began without a snapshot.
+const NO_BASELINE: &str =
+    "there is no snapshot of the turn's start: only files that file tools named are recorded";
+
 /// So many files that could not be read are told one by one; all are kept.
 const SKIPPED_TOLD: usize = 5;
 
@@ -142,11 +146,20 @@ impl Hands {
         turn: u32,
         late: bool,
         ms: u64,
+        prompt: Option<String>,
     ) -> Result<(), StoreError> {
         let Some(hand) = self.turns.get_mut(&turn) else { return Ok(()) };
         hand.late = late;
         let tree = hand.baseline.clone();
-        self.writer.baseline(Baseline { turn, tree, late, ms, at: now() })
+        self.writer.baseline(Baseline {
+            turn,
+            tree,
+            late,
+            ms,
+            at: now(),
+            prompt,
+            ..Baseline::default()
+        })
     }
 
     /// Removes the snapshots, which nobody needs when no turn is in hand.
@@ -162,18 +175,42 @@ impl Hands {
     /// the log says.
     fn resumed(&self, record: &TurnRecord, store: &SessionStore) -> Option<Hand> {
         let baseline = store.baselines.get(&record.turn)?;
-        let tree = baseline.tree.clone()?;
-        let of_this_turn = record.started_at.is_none_or(|started| baseline.at >= started);
-        if !of_this_turn || !self.workspace.has_tree(&tree) {
+        let of_this_turn = record.started_at.is_none_or(|started| baseline.is_after(started));
+        if baseline.tree.is_none() || !of_this_turn {
+            return None;
+        }
+        self.left(baseline, store)
+    }
+
+    /// Takes a turn in hand as another recorder left it, under the number that the log gives it.
+    /// Tells whether its snapshot is still there.
+    pub(super) fn take_up(
+        &mut self,
+        turn: u32,
+        baseline: &Baseline,
+        store: &SessionStore,
+        note: Option<String>,
+    ) -> bool {
+        let Some(mut hand) = self.left(baseline, store) else { return false };
+        hand.notes.extend(note);
+        if baseline.tree.is_none() {
+            hand.notes.push(NO_BASELINE.to_owned());
+        }
+        self.turns.insert(turn, hand);
+        true
+    }
+
+    fn left(&self, baseline: &Baseline, store: &SessionStore) -> Option<Hand> {
+        if baseline.tree.as_ref().is_some_and(|tree| !self.workspace.has_tree(tree)) {
             return None;
         }
         let captures = store
             .captures
             .iter()
-            .filter(|capture| capture.turn == record.turn && capture.at >= baseline.at)
+            .filter(|capture| capture.turn == baseline.turn && capture.at >= baseline.at)
             .map(|capture| (PathBuf::from(&capture.path), Before::Side(capture.side.clone())));
         Some(Hand {
-            baseline: Some(tree),
+            baseline: baseline.tree.clone(),
             late: baseline.late,
             captures: captures.collect(),
             ..Hand::default()

@@ -13,6 +13,7 @@
 //! A turn that was over before it could be looked at is left alone: nothing is guessed from the
 //! disk. `turns` decides when to look (pure), `workspace` and `capture` look, `summary`, `origin`
 //! and `kinds` say what was seen, `hand` holds the turns in hand, `seat` says who writes.
+//! `visit` does the same for an agent's hooks, which are called one by one.
 
 mod capture;
 mod event;
@@ -23,12 +24,14 @@ mod seat;
 mod single;
 mod summary;
 mod turns;
+mod visit;
 mod worker;
 mod workspace;
 
 pub use event::RecordEvent;
 pub use seat::session_key;
 pub use single::{KeptSnapshot, keep_snapshot};
+pub use visit::{Visit, Visited};
 
 use crate::log::LogFormat;
 use crate::log::open::OpenOptions;

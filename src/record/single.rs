@@ -59,9 +59,9 @@ pub fn keep_snapshot(
     writer.baseline(Baseline {
         turn: number.unwrap_or(0).saturating_add(1),
         tree: Some(snapshot.tree.clone()),
-        late: false,
         ms: snapshot.millis,
         at: now(),
+        ..Baseline::default()
     })?;
     Ok(KeptSnapshot { snapshot, root: snapshotter.root().to_path_buf(), objects })
 }

@@ -289,7 +289,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
         let (tree, ms) = (taken.tree, taken.ms);
         if let Seat::Recording(hands) = &mut self.seat
             && taken.resumed.is_none()
-            && let Err(error) = hands.keep_baseline(turn, late, ms)
+            && let Err(error) = hands.keep_baseline(turn, late, ms, None)
         {
             self.warn(error.to_string());
         }

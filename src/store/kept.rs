@@ -34,7 +34,7 @@ pub enum ObjectFormat {
 }
 
 /// The tree from which a turn started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Baseline {
     /// The turn.
@@ -50,6 +50,24 @@ pub struct Baseline {
     /// When, in milliseconds since the Unix epoch.
     #[serde(default)]
     pub at: i64,
+    /// The start of the prompt that begins the turn, where an agent's hook told of it: the log need
+    /// not have told by then, so that the number is the expected one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The agent was killed: nobody knows when the turn ended, and nothing is to be worked out from
+    /// here on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
+}
+
+impl Baseline {
+    /// Whether it was taken when a turn that began at `started` had begun, both in milliseconds
+    /// since the Unix epoch. An agent writes the prompt to its log after its hooks have run.
+    pub fn is_after(&self, started: i64) -> bool {
+        const HOOKS_TAKE: i64 = 60_000;
+        let lead = if self.prompt.is_some() { HOOKS_TAKE } else { 0 };
+        self.at.saturating_add(lead) >= started
+    }
 }
 
 /// A file as it was before a file tool call touched it.

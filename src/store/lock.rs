@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Tries for the recorder's lock, making the session's folder where it is missing; none where
 /// another recorder has it.
@@ -25,6 +25,26 @@ pub(super) fn recorder(disk: &dyn Disk, folder: &Path) -> io::Result<Option<File
         }
     }
     Err(io::Error::other("the session is removed again and again"))
+}
+
+/// Waits for those who want to write the session for a moment only, one after the other, for `most`
+/// of time; none where that is not enough, or nothing was recorded of the session.
+pub(super) fn visitor(disk: &dyn Disk, folder: &Path, most: Duration) -> io::Result<Option<File>> {
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let file = disk.append_to(&folder.join("visitor"))?;
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if start.elapsed() < most => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
 }
 
 /// What keeps a session from being opened while it is removed; none where it is open.

@@ -6,6 +6,7 @@
 //!                               rows.log       summaries, appended and checksummed
 //!                               objects/       a bare git object directory
 //!                               lock           held by the session's one recorder
+//!                               visitor        held by one of those who write for a moment
 //!                               scratch/       objects of snapshots in hand
 //!                               stat.cache     what the last snapshot saw
 //! ```
@@ -38,10 +39,11 @@ pub use writer::{Named, Recording, Writer};
 use disk::{Disk, RealDisk};
 use kept::KeptSession;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The layout that this program reads and writes.
 const VERSION: u32 = 1;
@@ -159,6 +161,16 @@ impl Store {
         Ok(writer.map_or(Recording::Follower, |writer| Recording::Writer(Box::new(writer))))
     }
 
+    /// Waits, for `most` of time, until no other process has the session for a moment, as the hooks
+    /// of an agent do; while the file lives, the others wait. A recorder asks nobody.
+    ///
+    /// # Errors
+    /// The session's folder cannot be written.
+    pub fn queue(&self, key: &SessionKey, most: Duration) -> Result<Option<File>, StoreError> {
+        let folder = self.folder(key);
+        lock::visitor(self.disk.as_ref(), &folder, most).map_err(io_error("lock", &folder))
+    }
+
     fn folder(&self, key: &SessionKey) -> PathBuf {
         self.sessions().join(key.folder())
     }
@@ -243,6 +255,27 @@ mod tests {
         assert!(store.status().unwrap().is_empty());
         assert!(store.verify().unwrap().problems.is_empty());
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn those_who_come_for_a_moment_wait_for_each_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        let key = SessionKey::named("claude", "s");
+        let soon = Duration::from_millis(20);
+        assert!(store.queue(&key, soon).unwrap().is_none(), "nothing was recorded");
+        assert!(!store.root().exists());
+        drop(store.writer(&key, &KeptSession::default(), Settings::default()).unwrap());
+        let first = store.queue(&key, soon).unwrap();
+        assert!(first.is_some());
+        assert!(store.queue(&key, soon).unwrap().is_none());
+        let other = store.clone();
+        let waiting = std::thread::spawn(move || {
+            let key = SessionKey::named("claude", "s");
+            other.queue(&key, Duration::from_secs(60)).unwrap().is_some()
+        });
+        drop(first);
+        assert!(waiting.join().unwrap());
     }
 
     #[test]

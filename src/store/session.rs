@@ -91,6 +91,12 @@ impl SessionStore {
         self.rows.metadata().map_or(0, |meta| meta.len().saturating_sub(self.position.offset))
     }
 
+    /// The baseline that was taken last, unless it was withdrawn.
+    pub fn latest_baseline(&self) -> Option<&Baseline> {
+        let latest = self.baselines.values().max_by_key(|baseline| baseline.at);
+        latest.filter(|baseline| !baseline.withdrawn)
+    }
+
     fn apply(&mut self, row: Row) {
         match row {
             Row::Baseline(baseline) => drop(self.baselines.insert(baseline.turn, baseline)),
