@@ -126,8 +126,7 @@ fn plan_piece(
         (old, new) = (change.old.end, change.new.end);
     }
     let lines = piece.old.end.saturating_sub(old);
-    let above = if changes.is_empty() { 0 } else { context };
-    unchanged(old, new, lines, above..lines, plan);
+    unchanged(old, new, lines, context..lines, plan);
 }
 
 /// `lines` unchanged lines from `old` and `new` on, of which those in `fold` (counted from the

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glyph<'a> {
     text: Cow<'a, str>,
-    cells: u8,
+    cells: u16,
     bytes: Range<usize>,
     kind: Kind,
 }
@@ -59,7 +59,7 @@ impl<'a> Glyph<'a> {
 
     fn stand_in(text: impl Into<Cow<'a, str>>, bytes: Range<usize>) -> Self {
         let text = text.into();
-        let cells = text.width() as u8;
+        let cells = text.width() as u16;
         Self { text, cells, bytes, kind: Kind::Stand }
     }
 }
@@ -81,12 +81,15 @@ pub struct Glyphs<'a> {
 }
 
 impl Glyphs<'_> {
-    /// How many printable ASCII bytes stand next, each a glyph of its own of one cell. The last one
-    /// before something else is left out: a combining mark may follow it.
-    pub(super) fn ascii_run(&mut self) -> usize {
+    /// How many printable ASCII bytes stand next (at most `most` are looked at), each a glyph of its
+    /// own of one cell. The last one before something else is left out: a combining mark may follow.
+    pub(super) fn ascii_run(&mut self, most: usize) -> usize {
         self.fill();
-        let run = self.valid.bytes().take_while(|b| (0x20..0x7f).contains(b)).count();
-        if run == self.valid.len() && self.valid_end == self.line.len() {
+        let look = self.valid.bytes().take(most.saturating_add(1));
+        let run = look.take_while(|b| (0x20..0x7f).contains(b)).count();
+        if run > most {
+            most
+        } else if run == self.valid.len() && self.valid_end == self.line.len() {
             run
         } else {
             run.saturating_sub(1)
@@ -137,8 +140,12 @@ impl<'a> Iterator for Glyphs<'a> {
             }
             _ => self.valid.graphemes(true).next().unwrap_or(self.valid),
         };
-        // `\r\n` cannot stand in a line, but may in other texts: one character at a time.
-        let grapheme = if grapheme == "\r\n" { &grapheme[..1] } else { grapheme };
+        // What must not be sent is spelled, one character at a time.
+        let is_whole = grapheme.len() == 1
+            || is_joined_emoji(grapheme)
+            || grapheme.width() > 0 && !grapheme.chars().any(must_not_be_sent);
+        let first = grapheme.chars().next().map_or(1, char::len_utf8);
+        let grapheme = if is_whole { grapheme } else { &grapheme[..first] };
         self.at += grapheme.len();
         self.valid = &self.valid[grapheme.len()..];
         Some(visible(grapheme, start))
@@ -162,15 +169,13 @@ fn visible(grapheme: &str, start: usize) -> Glyph<'_> {
         }
         '\x7f' => Glyph::stand_in("␡", bytes),
         '\u{feff}' => Glyph::stand_in("<BOM>", bytes),
-        _ if grapheme.chars().any(must_not_be_sent) && !is_joined_emoji(grapheme) => {
-            Glyph::stand_in(spelled(grapheme), bytes)
-        }
+        _ if must_not_be_sent(first) => Glyph::stand_in(spelled(first), bytes),
         _ => match grapheme.width() {
             // A mark without a base would join whatever stands before it.
-            0 => Glyph::stand_in(spelled(grapheme), bytes),
+            0 => Glyph::stand_in(spelled(first), bytes),
             cells => Glyph {
                 text: Cow::Borrowed(grapheme),
-                cells: cells.min(2) as u8,
+                cells: cells as u16,
                 bytes,
                 kind: Kind::Plain,
             },
@@ -178,17 +183,9 @@ fn visible(grapheme: &str, start: usize) -> Glyph<'_> {
     }
 }
 
-/// Each character that must not be sent as its number, the others as they are.
-fn spelled(grapheme: &str) -> String {
-    let spell = |c: char| {
-        let alone = c.to_string();
-        if must_not_be_sent(c) || alone.width() == 0 {
-            format!("<{:02X}>", u32::from(c))
-        } else {
-            alone
-        }
-    };
-    grapheme.chars().map(spell).collect()
+/// A character as its number.
+fn spelled(c: char) -> String {
+    format!("<{:02X}>", u32::from(c))
 }
 
 /// Controls, and format characters that are invisible or reorder what stands beside them.
@@ -233,6 +230,7 @@ mod tests {
             ("\0\x07\x7f".as_bytes(), "␀␇␡"),
             ("\u{2028}".as_bytes(), "<2028>"),
             ("\r\n".as_bytes(), "␍⏎"),
+            ("e\u{200d}\u{200d}".as_bytes(), "e<200D><200D>"),
         ];
         for (line, expected) in cases {
             let text: String = glyphs(line).map(|g| g.text().to_owned()).collect();
@@ -286,7 +284,7 @@ mod tests {
                 for glyph in glyphs(source) {
                     let width = UnicodeWidthStr::width(glyph.text());
                     assert!(glyph.text().chars().all(is_sendable), "{glyph:?}");
-                    assert!(glyph.is_tab() || width > 0, "{glyph:?}");
+                    assert!(glyph.is_tab() || width > 0 && glyph.cells_at(0) == width, "{glyph:?}");
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Windows and wraps of one line: which glyphs stand in which cells, however long the line is.
 
 use super::glyph::{Glyph, glyphs};
+use std::ops::Range;
 
 /// One glyph in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub fn window(line: &[u8], from: usize, cells: usize) -> Window<'_> {
     let mut column = 0;
     // Printable ASCII before the window is stepped over without looking at each glyph.
     while column < from {
-        let run = walk.ascii_run().min(from - column);
+        let run = walk.ascii_run(from - column);
         if run > 0 {
             walk.skip_ascii(run);
             column += run;
@@ -69,7 +70,7 @@ pub fn cell_of(line: &[u8], offset: usize) -> usize {
     let mut walk = glyphs(line.get(..offset).unwrap_or(line));
     let mut column = 0;
     loop {
-        let run = walk.ascii_run();
+        let run = walk.ascii_run(usize::MAX - 1);
         walk.skip_ascii(run);
         column += run;
         match walk.next() {
@@ -79,31 +80,31 @@ pub fn cell_of(line: &[u8], offset: usize) -> usize {
     }
 }
 
-/// How many rows of `cells` cells the line takes when wrapped; at least 1.
-pub fn wrap_rows(line: &[u8], cells: usize) -> usize {
+/// How many rows of `cells` cells the line takes when wrapped, counted up to `most`; at least 1.
+pub fn wrap_rows(line: &[u8], cells: usize, most: usize) -> usize {
     let mut rows = 1;
     breaks(line, cells, |_| {
         rows += 1;
-        true
+        rows < most
     });
     rows
 }
 
-/// The byte offset at which wrapped row `row` (0-based) of the line begins; none past its end.
-pub fn wrap_offset(line: &[u8], cells: usize, row: usize) -> Option<usize> {
-    if row == 0 {
-        return Some(0);
-    }
-    let mut seen = 0;
-    let mut found = None;
+/// The wrapped rows of a line from row `from` on, at most `most`, as byte ranges of the line.
+pub fn wrapped(line: &[u8], cells: usize, from: usize, most: usize) -> Vec<Range<usize>> {
+    let mut rows = Vec::new();
+    let (mut row, mut start) = (0, 0);
     breaks(line, cells, |offset| {
-        seen += 1;
-        if seen == row {
-            found = Some(offset);
+        if row >= from {
+            rows.push(start..offset);
         }
-        found.is_none()
+        (row, start) = (row + 1, offset);
+        rows.len() < most
     });
-    found
+    if rows.len() < most && row >= from {
+        rows.push(start..line.len());
+    }
+    rows
 }
 
 /// Calls `each` with the byte offset of every wrap; it says whether to go on.
@@ -119,7 +120,7 @@ fn breaks(line: &[u8], cells: usize, mut each: impl FnMut(usize) -> bool) {
             }
             column = 0;
         }
-        let run = walk.ascii_run().min(cells - column);
+        let run = walk.ascii_run(cells - column);
         if run > 0 {
             walk.skip_ascii(run);
             column += run;
@@ -179,18 +180,20 @@ mod tests {
     fn wraps_cover_the_line() {
         let line = "日本語abc\tdef\u{1b}[0m".as_bytes();
         for cells in 2..12 {
-            let rows = wrap_rows(line, cells);
-            let mut last = None;
-            for row in 0..rows {
-                let offset = wrap_offset(line, cells, row).unwrap();
-                assert!(last < Some(offset), "{cells} {row}");
-                last = Some(offset);
+            let rows = wrapped(line, cells, 0, usize::MAX);
+            assert_eq!(wrap_rows(line, cells, usize::MAX), rows.len());
+            assert_eq!(rows.first().map(|row| row.start), Some(0));
+            assert_eq!(rows.last().map(|row| row.end), Some(line.len()));
+            assert!(rows.windows(2).all(|pair| pair[0].end == pair[1].start));
+            for from in 0..rows.len() + 2 {
+                let expected: Vec<_> = rows.iter().skip(from).take(2).cloned().collect();
+                assert_eq!(wrapped(line, cells, from, 2), expected, "{cells} {from}");
             }
-            assert_eq!(wrap_offset(line, cells, rows), None);
         }
-        assert_eq!(wrap_rows(b"abcd", 4), 1);
-        assert_eq!(wrap_rows(b"abcde", 4), 2);
-        assert_eq!(wrap_rows(b"", 4), 1);
+        assert_eq!(wrap_rows(b"abcd", 4, 9), 1);
+        assert_eq!(wrap_rows(b"abcde", 4, 9), 2);
+        assert_eq!(wrap_rows(b"", 4, 9), 1);
+        assert_eq!(wrap_rows(&[b'x'; 400], 4, 9), 9);
     }
 
     #[test]

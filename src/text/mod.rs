@@ -8,7 +8,7 @@ mod line;
 
 pub use find::find;
 pub use glyph::{Glyph, glyphs};
-pub use line::{Column, Window, cell_of, window, wrap_offset, wrap_rows};
+pub use line::{Column, Window, cell_of, window, wrap_rows, wrapped};
 
 /// Cells between tab stops.
 pub const TAB_STOP: usize = 4;
@@ -31,9 +31,11 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// The first line that has something on it, cleaned.
+/// The first line that has something on it, cleaned; of a very long one the beginning.
 pub fn first_line(text: &str) -> String {
-    clean(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default())
+    const LONG: usize = 1024;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    clean(line.get(..line.floor_char_boundary(LONG)).unwrap_or(line))
 }
 
 /// Cuts `text` (already clean) to at most `cells` cells, with `…` where something was left out.

@@ -69,22 +69,40 @@ impl<'a> Rows<'a, '_, '_> {
             if y >= self.area.bottom() {
                 break;
             }
-            let tall =
-                if self.app.choices.wrap { self.app.wrapped_height(at).unwrap_or(1) } else { 1 };
             let is_cursor = at == viewer.view.cursor && self.app.focus == Focus::File;
-            for part in skip.min(tall - 1)..tall {
-                if y >= self.area.bottom() {
-                    break;
-                }
-                self.row(y, row, part, is_cursor, columns);
+            let room = usize::from(self.area.bottom() - y);
+            let parts = self.parts(row, skip, room, columns);
+            for part in parts {
+                self.row(y, row, &part, is_cursor, columns);
                 y += 1;
             }
             skip = 0;
         }
     }
 
-    /// Draws part `part` of a wrapped row (0 where lines are cut).
-    fn row(&mut self, y: u16, row: &Row, part: usize, is_cursor: bool, columns: Columns) {
+    /// The screen rows of a row of the plan, from `skip` on: one where lines are cut.
+    fn parts(&self, row: &Row, skip: usize, room: usize, columns: Columns) -> Vec<Part> {
+        let is_line = !matches!(row.kind, RowKind::Fold | RowKind::Gap);
+        if !self.app.choices.wrap || !is_line {
+            return vec![Part::default()];
+        }
+        let wrapped = |line: Option<&[u8]>, cells| {
+            line.map_or_else(Vec::new, |line| text::wrapped(line, cells, skip, room))
+        };
+        let old = row.old().filter(|_| columns.is_split || row.new_line().is_none());
+        let old = old.map(|line| self.comparison.old.line(line));
+        let new = row.new_line().map(|line| self.comparison.new.line(line));
+        let old_cells = if columns.is_split { columns.left_text() } else { columns.text };
+        let (old, new) = (wrapped(old, old_cells), wrapped(new, columns.text));
+        let parts = (0..old.len().max(new.len())).map(|at| Part {
+            is_first: skip + at == 0,
+            old: Some(old.get(at).cloned().unwrap_or_default()),
+            new: Some(new.get(at).cloned().unwrap_or_default()),
+        });
+        parts.collect()
+    }
+
+    fn row(&mut self, y: u16, row: &Row, part: &Part, is_cursor: bool, columns: Columns) {
         match row.kind {
             RowKind::Fold => self.fold(y, row, is_cursor),
             RowKind::Gap => self.rule(y, "⋯ lines that the log does not hold", is_cursor),
@@ -108,7 +126,7 @@ impl<'a> Rows<'a, '_, '_> {
         self.painter.write(self.area.x + 1, y, self.area.right(), text, style);
     }
 
-    fn unified(&mut self, y: u16, row: &Row, part: usize, is_cursor: bool, columns: Columns) {
+    fn unified(&mut self, y: u16, row: &Row, part: &Part, is_cursor: bool, columns: Columns) {
         let comparison = self.comparison;
         let side = match (row.new_line(), row.old()) {
             (Some(_), _) => self.side(row, false),
@@ -122,10 +140,12 @@ impl<'a> Rows<'a, '_, '_> {
             _ => vec![new],
         };
         let end = self.area.right();
+        let bytes = if row.new_line().is_some() { &part.new } else { &part.old };
+        let part = (part.is_first, bytes.as_ref());
         self.line(self.area.x, end, y, &side, &numbers, part, is_cursor, columns.digits);
     }
 
-    fn split(&mut self, y: u16, row: &Row, part: usize, is_cursor: bool, columns: Columns) {
+    fn split(&mut self, y: u16, row: &Row, part: &Part, is_cursor: bool, columns: Columns) {
         let middle = self.area.x + columns.left as u16;
         for is_old in [true, false] {
             let (x, end) =
@@ -133,6 +153,8 @@ impl<'a> Rows<'a, '_, '_> {
             let there = if is_old { row.old() } else { row.new_line() };
             if there.is_some() {
                 let side = self.side(row, is_old);
+                let bytes = if is_old { &part.old } else { &part.new };
+                let part = (part.is_first, bytes.as_ref());
                 self.line(x, end, y, &side, &[side.number], part, is_cursor, columns.digits);
             }
         }
@@ -204,7 +226,7 @@ impl<'a> Rows<'a, '_, '_> {
         y: u16,
         side: &Side<'_>,
         numbers: &[Option<u32>],
-        part: usize,
+        (is_first, bytes): (bool, Option<&Range<usize>>),
         is_cursor: bool,
         digits: usize,
     ) {
@@ -215,14 +237,19 @@ impl<'a> Rows<'a, '_, '_> {
             if is_cursor { number.patch(self.painter.style(Role::Cursor)) } else { number };
         let mut x = x;
         for value in numbers {
-            let text = match value.filter(|_| part == 0) {
+            let text = match value.filter(|_| is_first) {
                 Some(value) => format!("{value:>digits$} "),
                 None => " ".repeat(digits + 1),
             };
             let style = side.style.patch(number);
             x = self.painter.write(x, y, end, &text, style);
         }
-        let sign = if part == 0 { side.sign } else { "↪" };
+        let goes_on = bytes.is_some_and(|bytes| !is_first && !bytes.is_empty());
+        let sign = match (is_first, goes_on) {
+            (true, _) => side.sign,
+            (false, true) => "↪",
+            (false, false) => " ",
+        };
         let sign_style = match side.sign {
             "+" => side.style.patch(self.painter.style(Role::Added)),
             "-" => side.style.patch(self.painter.style(Role::Deleted)),
@@ -231,25 +258,23 @@ impl<'a> Rows<'a, '_, '_> {
         self.painter.write(x, y, end, sign, sign_style);
         x += 2;
         let cells = end.saturating_sub(x);
-        if self.app.choices.wrap {
-            let from = text::wrap_offset(side.line, usize::from(cells), part);
-            let Some(from) = from else { return };
-            let to = text::wrap_offset(side.line, usize::from(cells), part + 1);
-            let to = to.unwrap_or(side.line.len());
-            let line = side.line.get(from..to).unwrap_or_default();
-            let marks = shifted(&side.marks, from);
-            self.painter.line(x, y, cells, line, 0, side.style, &marks);
+        let style = side.style;
+        if let Some(bytes) = bytes {
+            let line = side.line.get(bytes.clone()).unwrap_or_default();
+            let window = text::window(line, 0, usize::from(cells));
+            let marks = within(&side.marks, bytes.start, &window);
+            self.painter.line(x, y, &window, style, &marks);
         } else {
-            let left = self.app.viewer.left;
-            self.painter.line(x, y, cells, side.line, left, side.style, &side.marks);
-            self.overflow(x, y, end, side, left);
+            let window = text::window(side.line, self.app.viewer.left, usize::from(cells));
+            let marks = within(&side.marks, 0, &window);
+            self.painter.line(x, y, &window, style, &marks);
+            self.overflow(x, y, end, style, &window);
         }
     }
 
     /// Marks at the edges that the line goes on.
-    fn overflow(&mut self, x: u16, y: u16, end: u16, side: &Side<'_>, left: usize) {
-        let window = text::window(side.line, left, usize::from(end.saturating_sub(x)));
-        let style = side.style.patch(self.painter.style(Role::Fold));
+    fn overflow(&mut self, x: u16, y: u16, end: u16, style: Style, window: &text::Window<'_>) {
+        let style = style.patch(self.painter.style(Role::Fold));
         if window.more_before && x > 0 {
             self.painter.write(x - 1, y, x, "‹", style);
         }
@@ -259,7 +284,27 @@ impl<'a> Rows<'a, '_, '_> {
     }
 }
 
-fn shifted(marks: &Marks, by: usize) -> Marks {
-    let shift = |range: &Range<usize>| range.start.saturating_sub(by)..range.end.saturating_sub(by);
-    marks.iter().map(|(range, style)| (shift(range), *style)).collect()
+/// One screen row of a row: which bytes of its sides stand there; none: as lines are cut.
+#[derive(Debug, Clone)]
+struct Part {
+    is_first: bool,
+    old: Option<Range<usize>>,
+    new: Option<Range<usize>>,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self { is_first: true, old: None, new: None }
+    }
+}
+
+/// The marks that touch what the window shows, counted from byte `start` of the line.
+fn within(marks: &Marks, start: usize, window: &text::Window<'_>) -> Marks {
+    let mut glyphs = window.columns.iter().filter_map(|column| column.glyph.as_ref());
+    let Some(first) = glyphs.next() else { return Marks::new() };
+    let (from, to) = (first.start(), glyphs.next_back().unwrap_or(first).end());
+    let shift =
+        |range: &Range<usize>| range.start.saturating_sub(start)..range.end.saturating_sub(start);
+    let shifted = marks.iter().map(|(range, style)| (shift(range), *style));
+    shifted.filter(|(range, _)| range.start < to && range.end > from).collect()
 }

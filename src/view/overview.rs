@@ -11,7 +11,7 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
     let Some(turn) = app.open_turn() else { return };
     let cells = usize::from(area.width.saturating_sub(2)).max(1);
     let mut lines: Vec<(String, Role)> = Vec::new();
-    for line in turn.head.turn.prompt.lines() {
+    for line in turn.head.turn.prompt.lines().take(usize::from(area.height)) {
         wrap(line, cells, Role::Text, &mut lines);
     }
     lines.push((String::new(), Role::Text));
@@ -44,12 +44,11 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
     }
 }
 
+/// Adds a line's rows, as many as the screen may still show.
 fn wrap(line: &str, cells: usize, role: Role, lines: &mut Vec<(String, Role)>) {
-    let line = text::clean(line);
-    let bytes = line.as_bytes();
-    for row in 0..text::wrap_rows(bytes, cells) {
-        let start = text::wrap_offset(bytes, cells, row).unwrap_or(0);
-        let end = text::wrap_offset(bytes, cells, row + 1).unwrap_or(line.len());
-        lines.push((line.get(start..end).unwrap_or_default().to_owned(), role));
+    const MOST: usize = 200;
+    let line = text::clean(line.get(..line.floor_char_boundary(MOST * cells)).unwrap_or(line));
+    for row in text::wrapped(line.as_bytes(), cells, 0, MOST.saturating_sub(lines.len())) {
+        lines.push((line.get(row).unwrap_or_default().to_owned(), role));
     }
 }

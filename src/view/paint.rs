@@ -32,28 +32,26 @@ impl Painter<'_> {
 
     /// Writes text of one style from `x` on, at most to `end`; gives the column behind it.
     pub(super) fn write(&mut self, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
-        self.line(x, y, end.saturating_sub(x), text.as_bytes(), 0, style, &[])
+        let window = text::window(text.as_bytes(), 0, usize::from(end.saturating_sub(x)));
+        self.line(x, y, &window, style, &[])
     }
 
-    /// Writes a line's cells from cell `left` on, `cells` of them. `marks` are byte ranges of the
-    /// line with styles of their own, later ones on top.
-    #[expect(clippy::too_many_arguments, reason = "a place, a line, and how it looks")]
+    /// Writes a window of a line. `marks` are byte ranges of the line with styles of their own,
+    /// later ones on top.
     pub(super) fn line(
         &mut self,
         x: u16,
         y: u16,
-        cells: u16,
-        line: &[u8],
-        left: usize,
+        window: &text::Window<'_>,
         style: Style,
         marks: &[(Range<usize>, Style)],
     ) -> u16 {
         let stand_in = self.style(Role::StandIn);
         let mut end = x;
-        for column in text::window(line, left, usize::from(cells)).columns {
+        for column in &window.columns {
             let at = x + column.cell as u16;
             end = at + column.cells as u16;
-            let Some(glyph) = column.glyph else {
+            let Some(glyph) = &column.glyph else {
                 continue;
             };
             let mut style = style;

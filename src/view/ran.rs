@@ -119,7 +119,8 @@ impl Panel<'_, '_> {
         };
         let (x, cells) = (self.area.x + 1, self.area.width.saturating_sub(2));
         for (line, y) in (printed.top as u32..text.len()).zip(self.rows()) {
-            self.painter.line(x, y, cells, text.line(line), printed.left, self.style, &[]);
+            let window = text::window(text.line(line), printed.left, usize::from(cells));
+            self.painter.line(x, y, &window, self.style, &[]);
         }
     }
 }
