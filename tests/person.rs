@@ -3,6 +3,7 @@
 use handback::app::{App, Choices, Chord, Effect, Event, Subject, update};
 use handback::content::GitObjects;
 use handback::diff::{Limit, Text};
+use handback::layout::search_rows;
 use handback::log::open::{LogFile, OpenOptions};
 use handback::log::source::Stored;
 use handback::reader::{ReadOptions, Reader, compare, count_all, whole};
@@ -126,13 +127,8 @@ impl Person {
                 vec![Event::Compared { request, shown }]
             }
             Effect::Search { request, pattern, comparison, plan } => {
-                let matches = |line: &[u8]| text::find(line, &pattern).next().is_some();
-                let rows = plan.rows.iter().enumerate().filter(|(_, row)| {
-                    let old = row.old().is_some_and(|line| matches(comparison.old.line(line)));
-                    let new = row.new_line().is_some_and(|line| matches(comparison.new.line(line)));
-                    row.hidden == 0 && (old || new)
-                });
-                vec![Event::Found { request, rows: rows.map(|(at, _)| at as u32).collect() }]
+                let rows = search_rows(&comparison, &plan, &pattern, &|| true).unwrap();
+                vec![Event::Found { request, rows }]
             }
             other => {
                 self.left_over.push(other);

@@ -1,175 +1,17 @@
 //! What the commands do.
 
+use super::command::COMMANDS;
 use super::event::{Effect, Subject};
 use super::history;
 use super::listing::open_chosen;
 use super::outline::Item;
 use super::prompt::Prompt;
 use super::{App, Focus, Overlay};
-use crate::layout::LayoutChoice;
+use crate::layout::{LayoutChoice, Row};
 use crate::reader::Shown;
+use std::sync::Arc;
 
 type Effects = Vec<Effect>;
-
-/// Moves in the pane that has the focus.
-fn step(app: &mut App, rows: isize) -> Effects {
-    match app.focus {
-        Focus::List => {
-            let len = app.outline.len(app.turns.len());
-            let height = app.list_height();
-            app.outline.view.step(rows, len, height);
-            // A heading or a total is no place to stay: go on in the same direction.
-            let forward = if rows < 0 { -1 } else { 1 };
-            while !app.outline.chosen().is_choice() {
-                let before = app.outline.view.cursor;
-                app.outline.view.step(forward, len, height);
-                if app.outline.view.cursor == before {
-                    app.outline.view.step(-forward, len, height);
-                    if app.outline.chosen().is_choice() || app.outline.view.cursor == before {
-                        break;
-                    }
-                }
-            }
-            app.choices.follow = false;
-            open_chosen(app)
-        }
-        Focus::File => {
-            let (len, height) = (app.viewer.plan.rows.len(), app.text_height());
-            app.viewer.view.step(rows, len, height);
-            app.viewer.skip = 0;
-            app.choices.follow = false;
-            Vec::new()
-        }
-    }
-}
-
-fn page(app: &mut App, numerator: isize, denominator: isize) -> Effects {
-    if let Overlay::Help(top) = &mut app.overlay {
-        let rows = app.size.1 as isize * numerator / denominator;
-        *top = top.saturating_add_signed(rows);
-        return Vec::new();
-    }
-    let (len, height) = (app.viewer.plan.rows.len(), app.text_height());
-    if app.focus == Focus::List && len == 0 {
-        let rows = app.list_height() as isize * numerator / denominator;
-        return step(app, rows);
-    }
-    // Paging is for reading: with the focus on the list too it turns the file's pages.
-    let rows = height as isize * numerator / denominator;
-    app.choices.follow = false;
-    if app.choices.wrap {
-        app.scroll_wrapped(rows);
-    } else {
-        app.viewer.view.scroll(rows, len, height);
-    }
-    Vec::new()
-}
-
-pub(super) fn down(app: &mut App) -> Effects {
-    if let Overlay::Help(top) = &mut app.overlay {
-        *top += 1;
-        return Vec::new();
-    }
-    step(app, 1)
-}
-
-pub(super) fn up(app: &mut App) -> Effects {
-    if let Overlay::Help(top) = &mut app.overlay {
-        *top = top.saturating_sub(1);
-        return Vec::new();
-    }
-    step(app, -1)
-}
-
-pub(super) fn half_page_down(app: &mut App) -> Effects {
-    page(app, 1, 2)
-}
-
-pub(super) fn half_page_up(app: &mut App) -> Effects {
-    page(app, -1, 2)
-}
-
-pub(super) fn page_down(app: &mut App) -> Effects {
-    page(app, 1, 1)
-}
-
-pub(super) fn page_up(app: &mut App) -> Effects {
-    page(app, -1, 1)
-}
-
-pub(super) fn top(app: &mut App) -> Effects {
-    app.viewer.skip = 0;
-    step(app, isize::MIN / 2)
-}
-
-pub(super) fn bottom(app: &mut App) -> Effects {
-    step(app, isize::MAX / 2)
-}
-
-pub(super) fn left(app: &mut App) -> Effects {
-    let by = usize::from(app.areas().text.width) / 4;
-    app.viewer.left = app.viewer.left.saturating_sub(by.max(1));
-    Vec::new()
-}
-
-pub(super) fn right(app: &mut App) -> Effects {
-    if !app.choices.wrap {
-        app.viewer.left += usize::from(app.areas().text.width / 4).max(1);
-    }
-    Vec::new()
-}
-
-pub(super) fn next_change(app: &mut App) -> Effects {
-    change(app, true)
-}
-
-pub(super) fn previous_change(app: &mut App) -> Effects {
-    change(app, false)
-}
-
-fn change(app: &mut App, forward: bool) -> Effects {
-    app.choices.follow = false;
-    match app.viewer.change_beside(forward) {
-        Some(row) => {
-            app.go_to_row(row);
-            app.show_change_columns();
-            Vec::new()
-        }
-        None if app.viewer.plan.changes.is_empty() => file(app, forward),
-        None => {
-            let key =
-                if forward { ". goes to the next file" } else { ", goes to the previous file" };
-            app.message = Some(format!("no further change here; {key}"));
-            Vec::new()
-        }
-    }
-}
-
-pub(super) fn next_file(app: &mut App) -> Effects {
-    file(app, true)
-}
-
-pub(super) fn previous_file(app: &mut App) -> Effects {
-    file(app, false)
-}
-
-fn file(app: &mut App, forward: bool) -> Effects {
-    app.choices.follow = false;
-    let cursor = app.outline.view.cursor;
-    let row_of = |item: &Item| app.outline.row_of(*item);
-    let next = if forward {
-        app.outline.files().find(|item| row_of(item) > cursor)
-    } else {
-        app.outline.files().rev().find(|item| row_of(item) < cursor)
-    };
-    if let Some(item) = next {
-        app.choose(item);
-        return open_chosen(app);
-    }
-    let which = if forward { "last" } else { "first" };
-    app.message = Some(format!("this is the turn's {which} file"));
-    Vec::new()
-}
 
 pub(super) fn next_turn(app: &mut App) -> Effects {
     turn(app, 1)
@@ -184,8 +26,13 @@ fn turn(app: &mut App, by: isize) -> Effects {
     if let Some(effects) = history::step(app, by > 0) {
         return effects;
     }
-    let at = app.outline.open.map_or(0, |open| open.saturating_add_signed(by));
-    if at >= app.turns.len() || Some(at) == app.outline.open {
+    // With no turn open, from the one under the cursor.
+    let from = match (app.outline.open, app.outline.chosen()) {
+        (Some(open), _) | (None, Item::Turn(open)) => open,
+        _ => 0,
+    };
+    let at = from.saturating_add_signed(by);
+    if at >= app.turns.len() || at == from {
         let which = if by > 0 { "last" } else { "first" };
         app.message = Some(format!("this is the {which} turn"));
         return Vec::new();
@@ -208,18 +55,29 @@ pub(super) fn open(app: &mut App) -> Effects {
     }
 }
 
-pub(super) fn compare_anyway(app: &mut App) -> Effects {
-    match (&app.viewer.shown, &app.viewer.subject) {
-        (Some(Shown::Oversized(..)), Some(Subject::Change(change))) => {
-            let subject = Subject::Anyway(change.clone());
-            app.ask(subject)
-        }
-        _ => Vec::new(),
+/// Opens what is closed under the cursor: a fold, or a file that is too large.
+pub(super) fn unfold(app: &mut App) -> Effects {
+    if let (Some(Shown::Oversized(..)), Some(Subject::Change(change))) =
+        (&app.viewer.shown, &app.viewer.subject)
+    {
+        let subject = Subject::Anyway(change.clone());
+        return app.ask(subject);
     }
+    let row = app.viewer.plan.rows.get(app.viewer.view.cursor);
+    let Some(line) = row.filter(|row| row.hidden > 0).and_then(Row::new_line) else {
+        return Vec::new();
+    };
+    app.viewer.opened.insert(line);
+    app.refit()
+}
+
+pub(super) fn messages(app: &mut App) -> Effects {
+    app.overlay = Overlay::Messages;
+    Vec::new()
 }
 
 pub(super) fn close(app: &mut App) -> Effects {
-    if let Some(at) = app.outline.open.take() {
+    if let Some(at) = app.outline.close() {
         app.choices.follow = false;
         let (len, height) = (app.outline.len(app.turns.len()), app.list_height());
         app.outline.view.go(at, len, height);
@@ -233,8 +91,7 @@ pub(super) fn focus(app: &mut App) -> Effects {
         Focus::File => Focus::List,
     };
     app.choices.sidebar |= app.focus == Focus::List;
-    app.refit();
-    Vec::new()
+    app.refit()
 }
 
 pub(super) fn sidebar(app: &mut App) -> Effects {
@@ -242,19 +99,18 @@ pub(super) fn sidebar(app: &mut App) -> Effects {
     if !app.choices.sidebar {
         app.focus = Focus::File;
     }
-    app.refit();
-    Vec::new()
+    app.refit()
 }
 
 pub(super) fn layout(app: &mut App) -> Effects {
     app.choices.layout = app.choices.layout.next();
-    app.refit();
+    let effects = app.refit();
     let shown = app.layout().name();
     app.message = Some(match app.choices.layout {
         LayoutChoice::Auto => format!("layout: auto ({shown})"),
         LayoutChoice::Fixed(_) => format!("layout: {shown}"),
     });
-    Vec::new()
+    effects
 }
 
 pub(super) fn wrap(app: &mut App) -> Effects {
@@ -262,6 +118,7 @@ pub(super) fn wrap(app: &mut App) -> Effects {
     (app.viewer.left, app.viewer.skip) = (0, 0);
     let how = if app.choices.wrap { "wrapped" } else { "cut at the edge" };
     app.message = Some(format!("long lines are {how}"));
+    app.keep_cursor_in_wrapped_window();
     Vec::new()
 }
 
@@ -297,14 +154,16 @@ pub(super) fn previous_match(app: &mut App) -> Effects {
 
 fn next(app: &mut App, against: bool) -> Effects {
     app.choices.follow = false;
-    if app.viewer.search.pattern.is_empty() {
+    let pattern = app.viewer.search.pattern.clone();
+    if pattern.is_empty() {
         app.message = Some("no search yet; / begins one".into());
+    } else if app.viewer.search.rows.is_none() {
+        // Another file: the pattern is looked for there.
+        return app.search_again(pattern, true);
     } else if let Some(row) = app.viewer.match_beside(app.viewer.view.cursor, against) {
-        app.go_to_row(row);
-        app.show_match_columns();
-    } else if app.viewer.search.rows.is_some() {
-        app.message =
-            Some(format!("not found: {}", crate::text::clean(&app.viewer.search.pattern)));
+        app.go_to_match(row);
+    } else {
+        app.message = Some(format!("not found: {}", crate::text::clean(&pattern)));
     }
     Vec::new()
 }
@@ -318,55 +177,85 @@ pub(super) fn back(app: &mut App) -> Effects {
         app.history = None;
     } else if app.focus == Focus::File && app.choices.sidebar {
         app.focus = Focus::List;
-        app.refit();
+        return app.refit();
     }
     Vec::new()
 }
 
 pub(super) fn help(app: &mut App) -> Effects {
-    app.overlay = match app.overlay {
-        Overlay::Help(_) => Overlay::None,
-        _ => Overlay::Help(0),
-    };
+    app.overlay = Overlay::Help(0);
     Vec::new()
+}
+
+/// A key while the help is shown: it scrolls, or closes it.
+pub(super) fn help_key(app: &mut App, name: &str) {
+    let Overlay::Help(top) = &mut app.overlay else { return };
+    let room = usize::from(app.size.1).saturating_sub(2).max(1);
+    let last = COMMANDS.len().saturating_sub(room);
+    let page = room as isize;
+    let by = match name {
+        "down" => 1,
+        "up" => -1,
+        "half-page-down" => page / 2,
+        "half-page-up" => -page / 2,
+        "page-down" => page,
+        "page-up" => -page,
+        "top" => isize::MIN,
+        "bottom" => isize::MAX,
+        "help" | "back" | "quit" => {
+            app.overlay = Overlay::None;
+            return;
+        }
+        _ => return,
+    };
+    *top = top.saturating_add_signed(by).min(last);
 }
 
 pub(super) fn suspend(_: &mut App) -> Effects {
     vec![Effect::Suspend]
 }
 
-pub(super) fn quit(app: &mut App) -> Effects {
-    if matches!(app.overlay, Overlay::Help(_)) {
-        app.overlay = Overlay::None;
-        return Vec::new();
-    }
+pub(super) fn quit(_: &mut App) -> Effects {
     vec![Effect::Quit]
 }
 
 impl App {
-    /// Asks for a comparison; what was asked before is no longer awaited.
+    /// Asks for a comparison; what was asked before is no longer awaited. A file that is looked at
+    /// and has changed stays until its answer comes; any other one's lines would stand under the
+    /// wrong title.
     pub(super) fn ask(&mut self, subject: Subject) -> Effects {
         let request = self.next_request();
-        self.viewer.request = request;
-        self.viewer.is_waiting = true;
-        self.viewer.subject = Some(subject.clone());
+        let turn = self.open_turn().map(|turn| turn.head.turn.turn);
+        let viewer = &mut self.viewer;
+        let is_same = viewer.turn == turn
+            && viewer.shown.is_some()
+            && viewer.subject.as_ref().map(Subject::path) == Some(subject.path());
+        if !is_same {
+            (viewer.shown, viewer.plan) = (None, Arc::default());
+        }
+        viewer.turn = turn;
+        viewer.keeps_place = is_same;
+        viewer.request = request;
+        viewer.is_waiting = true;
+        viewer.subject = Some(subject.clone());
         vec![Effect::Compare { request, subject }]
     }
 
-    /// Plans and fits everything after the size, the panes or the layout changed.
-    pub(super) fn refit(&mut self) {
+    /// Fits everything after the size, the panes or the layout changed. Where the rows are others
+    /// now, a search looks for its matches again.
+    pub(super) fn refit(&mut self) -> Effects {
         let (layout, context) = (self.layout(), self.choices.context);
         let height = self.text_height();
-        self.viewer.replan(layout, context, height);
+        let is_new = self.viewer.replan(layout, context, height);
+        self.keep_cursor_in_wrapped_window();
         let (len, height) = (self.outline.len(self.turns.len()), self.list_height());
         let cursor = self.outline.view.cursor;
         self.outline.view.go(cursor, len, height);
-    }
-
-    pub(super) fn go_to_row(&mut self, row: usize) {
-        let (len, height) = (self.viewer.plan.rows.len(), self.text_height());
-        self.viewer.view.reveal(row, len, height);
-        self.viewer.skip = 0;
+        let pattern = self.viewer.search.pattern.clone();
+        if is_new && !pattern.is_empty() {
+            return self.search_again(pattern, false);
+        }
+        Vec::new()
     }
 
     /// What a file's answer shows, from its beginning.
@@ -377,6 +266,7 @@ impl App {
         if let Some(shown) = self.viewer.shown.take() {
             self.viewer.open(shown, layout, context, height);
         }
+        self.keep_cursor_in_wrapped_window();
         self.show_change_columns();
     }
 }

@@ -64,8 +64,11 @@ impl App {
         if self.base != Base::Turn {
             return self.load_against();
         }
-        if turn.changes == Load::Unasked {
-            turn.changes = Load::Asked;
+        if turn.loaded != Some(revision) {
+            // What is known of an earlier state stays until the answer comes.
+            if turn.changes == Load::Unasked {
+                turn.changes = Load::Asked;
+            }
             return vec![Effect::LoadChanges { turn: number, revision, base: Base::Turn }];
         }
         // Another list may have been counted instead in the meantime.
@@ -120,9 +123,10 @@ impl App {
         }
         let chosen = self.chosen_path();
         let view = &mut self.against.view;
+        let is_first = view.loaded.is_none();
         view.head.revision = revision;
         view.set_changes(changes);
-        let mut effects = self.list_anew(chosen.as_deref());
+        let mut effects = self.list_anew(chosen.as_deref(), is_first);
         if let Some(changes) = self.against.view.uncounted() {
             effects.push(Effect::Count { turn, revision, base, changes });
         }

@@ -11,6 +11,29 @@ impl App {
         Some(columns(self.areas().text.width, comparison, self.layout().is_split()))
     }
 
+    /// How far to the right there is something to see among the visible rows, in cells.
+    pub(super) fn longest_left(&self) -> usize {
+        // A line so long is not measured for each key.
+        const LONG: usize = 1 << 16;
+        let (Some(comparison), Some(columns)) = (self.viewer.comparison(), self.columns()) else {
+            return 0;
+        };
+        let visible = self.viewer.plan.rows.iter().skip(self.viewer.view.top);
+        let lines =
+            visible.take(self.text_height()).filter(|row| row.hidden == 0).flat_map(|row| {
+                let old = row.old().map(|line| comparison.old.line(line));
+                let new = row.new_line().map(|line| comparison.new.line(line));
+                old.into_iter().chain(new)
+            });
+        let cells =
+            lines.map(
+                |line| {
+                    if line.len() > LONG { line.len() } else { text::cell_of(line, line.len()) }
+                },
+            );
+        (cells.max().unwrap_or(0) + 1).saturating_sub(columns.text)
+    }
+
     /// Scrolls to the side where the change under the cursor begins right of what is shown.
     pub(super) fn show_change_columns(&mut self) {
         let Some(offset) = self.first_difference() else {

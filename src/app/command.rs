@@ -4,7 +4,7 @@
 
 use super::chord::Chord;
 use super::event::Effect;
-use super::{App, Focus, acts, base, history, picker, ran};
+use super::{App, Focus, acts, base, history, moves, picker, ran};
 
 /// Where a command's keys hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,24 +46,24 @@ macro_rules! commands {
 
 /// Every command, in the order of the help.
 pub const COMMANDS: &[Command] = commands! {
-    Everywhere "down" "down" ["j" "Down"] false "Go one row down" acts::down;
-    Everywhere "up" "up" ["k" "Up"] false "Go one row up" acts::up;
-    Everywhere "half-page-down" "half page" ["C-d"] false "Go half a page down in the file" acts::half_page_down;
-    Everywhere "half-page-up" "half page" ["C-u"] false "Go half a page up in the file" acts::half_page_up;
-    Everywhere "page-down" "page" ["PgDn" "C-f"] false "Go a page down in the file" acts::page_down;
-    Everywhere "page-up" "page" ["PgUp" "C-b"] false "Go a page up in the file" acts::page_up;
-    Everywhere "top" "top" ["g" "Home"] false "Go to the top" acts::top;
-    Everywhere "bottom" "bottom" ["G" "End"] false "Go to the bottom" acts::bottom;
-    File "left" "left" ["h" "Left"] false "Scroll to the left" acts::left;
-    File "right" "right" ["l" "Right"] false "Scroll to the right" acts::right;
-    Everywhere "next-change" "change" ["]" "J"] true "Go to the next change" acts::next_change;
-    Everywhere "previous-change" "change" ["[" "K"] false "Go to the previous change" acts::previous_change;
-    Everywhere "next-file" "file" ["."] true "Go to the next file" acts::next_file;
-    Everywhere "previous-file" "file" [","] false "Go to the previous file" acts::previous_file;
+    Everywhere "down" "down" ["j" "Down"] false "Go one row down" moves::down;
+    Everywhere "up" "up" ["k" "Up"] false "Go one row up" moves::up;
+    Everywhere "half-page-down" "half page" ["C-d"] false "Go half a page down in the file" moves::half_page_down;
+    Everywhere "half-page-up" "half page" ["C-u"] false "Go half a page up in the file" moves::half_page_up;
+    Everywhere "page-down" "page" ["PgDn" "C-f"] false "Go a page down in the file" moves::page_down;
+    Everywhere "page-up" "page" ["PgUp" "C-b"] false "Go a page up in the file" moves::page_up;
+    Everywhere "top" "top" ["g" "Home"] false "Go to the top" moves::top;
+    Everywhere "bottom" "bottom" ["G" "End"] false "Go to the bottom" moves::bottom;
+    File "left" "left" ["h" "Left"] false "Scroll to the left" moves::left;
+    File "right" "right" ["l" "Right"] false "Scroll to the right" moves::right;
+    Everywhere "next-change" "change" ["]" "J"] true "Go to the next change" moves::next_change;
+    Everywhere "previous-change" "change" ["[" "K"] false "Go to the previous change" moves::previous_change;
+    Everywhere "next-file" "file" ["."] true "Go to the next file" moves::next_file;
+    Everywhere "previous-file" "file" [","] false "Go to the previous file" moves::previous_file;
     Everywhere "next-turn" "turn" [")"] true "Go to the next turn" acts::next_turn;
     Everywhere "previous-turn" "turn" ["("] false "Go to the previous turn" acts::previous_turn;
     List "open" "open" ["Enter" "l" "Right"] true "Open the turn or file under the cursor" acts::open;
-    File "compare-anyway" "compare" ["Enter"] false "Compare a file that is too large anyway" acts::compare_anyway;
+    File "unfold" "unfold" ["Enter"] false "Show folded lines, or a file that is too large" acts::unfold;
     List "close" "close" ["h" "Left"] false "Close the open turn" acts::close;
     Everywhere "focus" "focus" ["Tab" "S-Tab"] true "Move the focus between list and file" acts::focus;
     Everywhere "sidebar" "list" ["s"] false "Show or hide the list" acts::sidebar;
@@ -77,6 +77,7 @@ pub const COMMANDS: &[Command] = commands! {
     Everywhere "search" "search" ["/"] true "Search in the file" acts::search;
     Everywhere "next-match" "match" ["n"] false "Go to the next match" acts::next_match;
     Everywhere "previous-match" "match" ["N"] false "Go to the previous match" acts::previous_match;
+    Everywhere "messages" "messages" ["!"] false "Show warnings and messages" acts::messages;
     Everywhere "back" "back" ["Esc"] false "Leave the search, the help, or the file" acts::back;
     Everywhere "help" "help" ["?"] true "Show this help" acts::help;
     Everywhere "suspend" "suspend" ["C-z"] false "Stop, and go on with `fg`" acts::suspend;

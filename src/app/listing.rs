@@ -113,9 +113,19 @@ impl App {
     }
 
     /// The open turn's list is another one: the file that was asked for is opened, else the one
-    /// that was chosen, else the first.
-    pub(super) fn list_anew(&mut self, chosen: Option<&str>) -> Vec<Effect> {
+    /// that was chosen, else the first. Whoever stands on a turn stays there, unless that turn has
+    /// just been opened or is followed.
+    pub(super) fn list_anew(&mut self, chosen: Option<&str>, is_first: bool) -> Vec<Effect> {
+        let stands_on = match self.outline.chosen() {
+            Item::Turn(at) => Some(at),
+            _ => None,
+        };
+        let is_own = stands_on == self.outline.open && (is_first || self.choices.follow);
         self.refill();
+        if let Some(at) = stands_on.filter(|_| !is_own && self.wanted.is_none()) {
+            self.choose(Item::Turn(at));
+            return Vec::new();
+        }
         let wanted = self.take_wanted();
         let again = || {
             let mut files = self.outline.files();

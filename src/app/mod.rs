@@ -8,6 +8,7 @@ mod command;
 mod event;
 mod history;
 mod listing;
+mod moves;
 mod notes;
 mod outline;
 mod picker;
@@ -54,6 +55,8 @@ pub enum Overlay {
     None,
     /// The keys; scrolled down by some rows.
     Help(usize),
+    /// What was told so far.
+    Messages,
     /// A line is being typed.
     Prompt(Prompt),
     /// The commands of a turn.
@@ -110,6 +113,8 @@ pub struct App {
     pub news: Option<u32>,
     /// The last thing to tell.
     pub message: Option<String>,
+    /// Warnings so far, the newest last.
+    pub messages: Vec<String>,
     /// What the recorder does.
     pub recorder: Option<String>,
     /// What the diff is against.

@@ -97,6 +97,7 @@ fn counted(change: &crate::content::FileChange) -> Option<Counts> {
         binary: file.binary,
         oversized: file.oversized,
         coarse: false,
+        failed: false,
     })
 }
 
@@ -150,6 +151,20 @@ impl Outline {
         }
         let below = row - open - 1;
         self.items.get(below).copied().unwrap_or_else(|| Item::Turn(row - self.items.len()))
+    }
+
+    /// The choice nearest to a row: from there on in a direction, else the last one before it.
+    pub fn choice_from(&self, row: usize, forward: bool, len: usize) -> Option<usize> {
+        let row = row.min(len.checked_sub(1)?);
+        let is_choice = |row: &usize| self.item(*row).is_choice();
+        let (below, above) = (|| (row..len).find(is_choice), || (0..=row).rev().find(is_choice));
+        if forward { below().or_else(above) } else { above().or_else(below) }
+    }
+
+    /// Closes the open turn; gives its index.
+    pub fn close(&mut self) -> Option<usize> {
+        self.items.clear();
+        self.open.take()
     }
 
     /// The row of an item; the open turn's row where it is not there.

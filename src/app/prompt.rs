@@ -43,6 +43,8 @@ impl Prompt {
 
     /// Takes pasted text; it stays one line.
     pub fn paste(&mut self, text: &str) {
-        self.text.extend(text.chars().filter(|c| !c.is_control()));
+        const MOST: usize = 1000;
+        let room = MOST.saturating_sub(self.text.len());
+        self.text.extend(text.chars().filter(|c| !c.is_control()).take(room));
     }
 }

@@ -1,5 +1,6 @@
 //! The one function that changes the state: an event in, effects out.
 
+use super::acts;
 use super::command::lookup;
 use super::event::{Effect, Event, Subject};
 use super::outline::{Load, TurnView};
@@ -16,19 +17,15 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
             match &mut app.overlay {
                 Overlay::Prompt(prompt) => prompt.paste(&text),
                 Overlay::Sessions(picker) => picker.paste(&text),
-                Overlay::None | Overlay::Help(_) | Overlay::Ran(_) => {}
+                Overlay::None | Overlay::Help(_) | Overlay::Ran(_) | Overlay::Messages => {}
             }
             Vec::new()
         }
         Event::Resize(width, height) => {
             app.size = (width, height);
-            app.refit();
-            Vec::new()
+            app.refit()
         }
-        Event::Resumed => {
-            app.refit();
-            Vec::new()
-        }
+        Event::Resumed => app.refit(),
         Event::Suspend => vec![Effect::Suspend],
         Event::Quit => vec![Effect::Quit],
         Event::Info(info) => {
@@ -53,17 +50,17 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
         Event::Counted { turn, revision, base, counts } => {
             if let Some(turn) = find(app, turn, revision, base) {
                 for (index, count) in counts {
-                    if let Some(slot) = turn.counts.get_mut(index) {
+                    // What the viewer found out exactly is not put back to a coarse count.
+                    if let Some(slot) = turn.counts.get_mut(index)
+                        && !(count.coarse && slot.is_some_and(|known| !known.coarse))
+                    {
                         *slot = Some(count);
                     }
                 }
             }
             Vec::new()
         }
-        Event::Compared { request, shown } => {
-            take_comparison(app, request, shown);
-            Vec::new()
-        }
+        Event::Compared { request, shown } => take_comparison(app, request, shown),
         Event::Found { request, rows } => {
             take_matches(app, request, rows);
             Vec::new()
@@ -87,6 +84,10 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Warning(text) => {
+            const MOST: usize = 100;
+            let told = app.messages.len().saturating_sub(MOST);
+            app.messages.drain(..told);
+            app.messages.push(text.clone());
             app.message = Some(text);
             Vec::new()
         }
@@ -119,31 +120,33 @@ fn key(app: &mut App, chord: super::Chord) -> Vec<Effect> {
     if let Overlay::Sessions(_) = app.overlay {
         return picker::key(app, chord);
     }
-    let before = app.viewer.view.cursor;
-    let effects = lookup(chord, app.focus).map_or_else(Vec::new, |command| (command.run)(app));
-    if app.viewer.view.cursor != before {
-        app.keep_cursor_in_wrapped_window();
+    let Some(command) = lookup(chord, app.focus) else { return Vec::new() };
+    match app.overlay {
+        Overlay::Help(_) => acts::help_key(app, command.name),
+        // Any key closes it; nothing happens behind it.
+        Overlay::Messages => app.overlay = Overlay::None,
+        _ => return (command.run)(app),
     }
-    effects
+    Vec::new()
 }
 
 fn begin_search(app: &mut App, pattern: String) -> Vec<Effect> {
     if pattern.is_empty() {
         return Vec::new();
     }
-    let request = app.next_request();
-    let origin = app.viewer.view.cursor;
-    app.viewer.search =
-        Search { pattern: pattern.clone(), request, rows: None, origin, backward: false };
     app.focus = Focus::File;
-    match app.viewer.comparison() {
-        Some(comparison) => vec![Effect::Search {
-            request,
-            pattern,
-            comparison: Arc::clone(comparison),
-            plan: Arc::clone(&app.viewer.plan),
-        }],
-        None => Vec::new(),
+    app.search_again(pattern, true)
+}
+
+impl App {
+    /// Searches the shown text; `goes` says whether to go to the first match from the cursor on.
+    pub(super) fn search_again(&mut self, pattern: String, goes: bool) -> Vec<Effect> {
+        let request = self.next_request();
+        let origin = goes.then_some(self.viewer.view.cursor);
+        self.viewer.search = Search { pattern: pattern.clone(), request, rows: None, origin };
+        let Some(comparison) = self.viewer.comparison().map(Arc::clone) else { return Vec::new() };
+        let plan = Arc::clone(&self.viewer.plan);
+        vec![Effect::Search { request, pattern, comparison, plan }]
     }
 }
 
@@ -151,37 +154,34 @@ fn take_matches(app: &mut App, request: u64, rows: Vec<u32>) {
     if request != app.viewer.search.request {
         return;
     }
-    let origin = app.viewer.search.origin;
     let is_empty = rows.is_empty();
     app.viewer.search.rows = Some(rows);
+    let Some(origin) = app.viewer.search.origin.take() else { return };
     if is_empty {
         app.message =
             Some(format!("not found: {}", crate::text::clean(&app.viewer.search.pattern)));
-    } else if let Some(row) = app.viewer.match_beside(origin.wrapping_sub(1), false) {
-        app.go_to_row(row);
-        app.show_match_columns();
+    } else if let Some(row) = app.viewer.match_from(origin) {
+        app.go_to_match(row);
     }
 }
 
-fn take_comparison(app: &mut App, request: u64, shown: Shown) {
+fn take_comparison(app: &mut App, request: u64, shown: Shown) -> Vec<Effect> {
     if request != app.viewer.request {
-        return;
+        return Vec::new();
     }
     note_counts(app, &shown);
-    let replaces = !app.viewer.is_waiting;
+    // The exact comparison behind a coarse one, or the same file changed: the cursor stays.
+    let stays = !app.viewer.is_waiting || app.viewer.keeps_place;
     app.viewer.is_waiting = false;
-    if replaces {
-        // The exact comparison behind a coarse one: the cursor stays on its line.
+    if stays {
         app.viewer.shown = Some(shown);
-        app.refit();
-    } else {
-        app.show(shown);
+        return app.refit();
     }
+    app.show(shown);
+    // Another text: the old rows say nothing about it. The pattern stays for `n`.
     let pattern = std::mem::take(&mut app.viewer.search).pattern;
-    if !pattern.is_empty() {
-        // Another text: the old rows say nothing about it. The pattern stays for `n`.
-        app.viewer.search.pattern = pattern;
-    }
+    app.viewer.search.pattern = pattern;
+    Vec::new()
 }
 
 /// The list and the viewer tell the same numbers: what is shown is what counts.
@@ -203,6 +203,7 @@ fn take_changes(
 ) -> Vec<Effect> {
     let chosen = app.chosen_path();
     let Some(view) = find(app, turn, revision, Base::Turn) else { return Vec::new() };
+    let is_first = view.loaded.is_none();
     view.set_changes(changes);
     let mut effects = Vec::new();
     if let Some(changes) = view.uncounted() {
@@ -210,7 +211,7 @@ fn take_changes(
     }
     let is_open = app.open_turn().is_some_and(|open| open.head.turn.turn == turn);
     if is_open && app.base == Base::Turn {
-        let asked = app.list_anew(chosen.as_deref());
+        let asked = app.list_anew(chosen.as_deref(), is_first);
         // A comparison is what the person waits for; the counts can wait.
         effects.splice(0..0, asked);
     }
@@ -254,7 +255,11 @@ fn take_turns(app: &mut App, from: usize, turns: Vec<TurnHead>) -> Vec<Effect> {
         app.turns.push(view);
     }
     let number_at = |number: u32| app.turns.iter().position(|t| t.head.turn.turn == number);
-    app.outline.open = open_number.and_then(number_at);
+    let open = open_number.and_then(number_at);
+    if open.is_none() {
+        app.outline.close();
+    }
+    app.outline.open = open;
     let last = app.turns.len().checked_sub(1);
     // Since a turn is since that turn, however many follow.
     let follow = app.choices.follow && app.base != Base::Since;
@@ -264,6 +269,13 @@ fn take_turns(app: &mut App, from: usize, turns: Vec<TurnHead>) -> Vec<Effect> {
         _ => reload_open(app, from),
     };
     effects.extend(history::refresh(app));
+    if app.turns.is_empty() {
+        effects.extend(app.show_no_file());
+    }
+    // Rows may have gone: the cursor stays on one that is there.
+    let (len, height) = (app.outline.len(app.turns.len()), app.list_height());
+    let cursor = app.outline.view.cursor;
+    app.outline.view.go(cursor, len, height);
     effects
 }
 

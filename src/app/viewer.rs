@@ -5,6 +5,7 @@ use super::viewport::Viewport;
 use crate::diff::Comparison;
 use crate::layout::{Layout, Plan, plan};
 use crate::reader::Shown;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The viewer's state.
@@ -14,12 +15,20 @@ pub struct Viewer {
     pub subject: Option<Subject>,
     /// The number of the last request; an answer with another one is stale.
     pub request: u64,
+    /// The number of the turn that was open when it was asked for.
+    pub turn: Option<u32>,
+    /// The answer that is awaited is the same file's: the cursor stays on its line.
+    pub keeps_place: bool,
     /// Whether an answer is still to come.
     pub is_waiting: bool,
     /// What there is to show; none before the first answer.
     pub shown: Option<Shown>,
     /// The rows of a text.
     pub plan: Arc<Plan>,
+    /// What the plan was made of: comparison, layout, context, how many folds were opened.
+    planned: Option<(usize, &'static str, u32, usize)>,
+    /// New lines (0-based) whose folds were opened.
+    pub opened: BTreeSet<u32>,
     /// Cursor and window, in rows of the plan.
     pub view: Viewport,
     /// Wrapped rows of the first visible row that are scrolled away.
@@ -39,10 +48,8 @@ pub struct Search {
     pub request: u64,
     /// The rows with a match, once they are known.
     pub rows: Option<Vec<u32>>,
-    /// Where the search began: the row to go on from when the answer comes.
-    pub origin: usize,
-    /// Towards the start of the file.
-    pub backward: bool,
+    /// The row to go on from when the answer comes; none: stay.
+    pub origin: Option<usize>,
 }
 
 impl Viewer {
@@ -62,25 +69,38 @@ impl Viewer {
         }
     }
 
-    /// Plans the rows anew for this layout. The cursor stays on its line.
-    pub fn replan(&mut self, layout: &dyn Layout, context: u32, height: usize) {
-        let anchor = self.plan.rows.get(self.view.cursor).copied();
+    /// Plans the rows anew where comparison, layout or context are others now; says whether. The
+    /// cursor stays on its line.
+    pub fn replan(&mut self, layout: &dyn Layout, context: u32, height: usize) -> bool {
+        let Some(comparison) = self.comparison().map(Arc::clone) else { return false };
+        let pointer = Arc::as_ptr(&comparison) as usize;
+        let made_of = (pointer, layout.name(), context, self.opened.len());
+        if self.planned == Some(made_of) && !self.plan.rows.is_empty() {
+            let (cursor, len) = (self.view.cursor, self.plan.rows.len());
+            self.view.go(cursor, len, height);
+            return false;
+        }
+        // A gap has no line of its own: the one behind it stands for it.
+        let mut below = self.plan.rows.get(self.view.cursor..).unwrap_or_default().iter();
+        let anchor = below.find(|row| row.old().or(row.new_line()).is_some()).copied();
         let above = self.view.cursor - self.view.top.min(self.view.cursor);
-        let Some(comparison) = self.comparison() else { return };
         // A file without a change is shown whole: it was asked for to be read.
-        let context = if comparison.changes.is_empty() { u32::MAX } else { context };
-        self.plan = Arc::new(plan(comparison, layout, context));
+        let lines = if comparison.changes.is_empty() { u32::MAX } else { context };
+        self.plan = Arc::new(plan(&comparison, layout, lines, &self.opened));
+        self.planned = Some(made_of);
         let len = self.plan.rows.len();
         let row = anchor.map_or(0, |row| self.plan.row_of(row.old(), row.new_line()));
         self.view.top = row.saturating_sub(above);
         self.view.go(row, len, height);
         self.skip = 0;
+        true
     }
 
     /// Takes what there is to show of a newly chosen file: from its first change on.
     pub fn open(&mut self, shown: Shown, layout: &dyn Layout, context: u32, height: usize) {
         self.shown = Some(shown);
-        self.plan = Arc::default();
+        (self.plan, self.planned) = (Arc::default(), None);
+        self.opened.clear();
         self.view = Viewport::default();
         (self.left, self.skip) = (0, 0);
         self.replan(layout, context, height);
@@ -109,16 +129,23 @@ impl Viewer {
         (changes.partition_point(|row| *row as usize <= self.view.cursor), changes.len())
     }
 
-    /// The row of the next match in the search's direction (or against it), round the end.
+    /// The row of the next match behind a row (or before it), round the end.
     pub fn match_beside(&self, from: usize, against: bool) -> Option<usize> {
         let rows = self.search.rows.as_ref()?;
         let from = from as u32;
-        let row = if self.search.backward == against {
-            rows.get(rows.partition_point(|row| *row <= from)).or(rows.first())
-        } else {
+        let row = if against {
             let before = rows.partition_point(|row| *row < from).checked_sub(1);
             before.and_then(|at| rows.get(at)).or(rows.last())
+        } else {
+            rows.get(rows.partition_point(|row| *row <= from)).or(rows.first())
         };
         row.map(|row| *row as usize)
+    }
+
+    /// The row of the first match from a row on, round the end.
+    pub fn match_from(&self, from: usize) -> Option<usize> {
+        let rows = self.search.rows.as_ref()?;
+        let at = rows.partition_point(|row| (*row as usize) < from);
+        rows.get(at).or(rows.first()).map(|row| *row as usize)
     }
 }

@@ -18,9 +18,19 @@ pub(super) struct Config {
     pub(super) max_files: Option<usize>,
     pub(super) no_record: bool,
     pub(super) color: Option<ColorWhen>,
-    /// `auto`, `unified` or `side by side`.
-    pub(super) layout: Option<String>,
+    pub(super) layout: LayoutSetting,
     pub(super) wrap: bool,
+}
+
+/// `layout`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LayoutSetting {
+    /// By the width of the viewer.
+    #[default]
+    Auto,
+    Unified,
+    SideBySide,
 }
 
 /// `[store]`: where recordings are kept, and for how long.

@@ -16,8 +16,12 @@ use std::path::Path;
 const NO_FILE: &str = "/dev/null";
 
 pub(super) fn run(environment: &Environment, args: &DiffArgs) -> anyhow::Result<()> {
-    let is_file = |given: &str| given == NO_FILE || environment.path(Path::new(given)).exists();
-    let looks_like_path = |given: &str| given == NO_FILE || given.contains('/');
+    let is_file = |given: &str| {
+        let path = environment.path(Path::new(given));
+        given == NO_FILE || path.exists() && !path.is_dir()
+    };
+    let looks_like_path =
+        |given: &str| given.contains('/') || environment.path(Path::new(given)).exists();
     let (old, new) = (args.old.as_str(), args.new.as_str());
     // Two names that are both files are files; a path beside one says that files are meant.
     let files = is_file(old) && is_file(new)
@@ -45,10 +49,14 @@ pub(super) fn run(environment: &Environment, args: &DiffArgs) -> anyhow::Result<
         }
         Form::Json => {
             let (time, most) = (environment.diff_timeout, environment.max_files);
-            out::json(&summary(&list.objects, &list.changes, None, time, most))
+            let (summary, failures) = summary(&list.objects, &list.changes, None, time, most);
+            match failures.into_iter().next() {
+                Some(failure) => anyhow::bail!(failure),
+                None => out::json(&summary),
+            }
         }
         Form::Patch => out::print(|out| list.patch(environment, out)),
-        Form::Stat => out::print(|out| list.stat(environment, out)),
+        Form::Stat => list.print_stat(environment),
     }
 }
 

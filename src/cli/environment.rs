@@ -1,7 +1,7 @@
 //! What the commands are given: options over settings file over defaults, and the places of this machine.
 
 use super::args::{ColorWhen, Common};
-use super::config::Config;
+use super::config::{Config, LayoutSetting};
 use crate::app::Choices;
 use crate::content::objects::MAX_FILE_BYTES;
 use crate::layout::{LAYOUTS, LayoutChoice};
@@ -89,8 +89,12 @@ impl Environment {
 
     /// How the reviewer begins.
     pub(super) fn choices(&self) -> Choices {
-        let named = |name: &String| LAYOUTS.iter().position(|layout| layout.name() == name);
-        let layout = self.config.layout.as_ref().and_then(named);
+        let split = |wanted| LAYOUTS.iter().position(|layout| layout.is_split() == wanted);
+        let layout = match self.config.layout {
+            LayoutSetting::Auto => None,
+            LayoutSetting::Unified => split(false),
+            LayoutSetting::SideBySide => split(true),
+        };
         Choices {
             layout: layout.map_or(LayoutChoice::Auto, LayoutChoice::Fixed),
             wrap: self.config.wrap,

@@ -44,21 +44,51 @@ impl List {
         environment: &Environment,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
+        for note in &self.changes.notes {
+            out::warn(note);
+        }
         for change in &self.changes.files {
-            let shown = self.compare(environment, change);
-            complain_of(change, &shown);
+            self.patch_one(environment, change, out)?;
+        }
+        Ok(())
+    }
+
+    /// One file's patch. What a patch cannot carry is left out, and that is said: `git apply`
+    /// refuses a whole patch for it.
+    fn patch_one(
+        &self,
+        environment: &Environment,
+        change: &FileChange,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let shown = self.compare(environment, change);
+        let file = &change.file.display;
+        match &shown {
+            Shown::Failed(why) => anyhow::bail!("{file}: {why}"),
+            Shown::Oversized(..) => {
+                out::warn(&format!("{file}: left out: larger than --max-file-bytes"));
+            }
+            Shown::Binary(..) => out::warn(&format!("{file}: left out: binary")),
+            Shown::Text(comparison) if comparison.coarse => {
+                out::warn(&format!("{file}: coarse: the comparison ran out of time"));
+            }
+            Shown::Text(_) => {}
+        }
+        let is_text = matches!(shown, Shown::Text(_));
+        if is_text || is_moved_only(change) {
             write_patch(out, change, &shown, &self.rules, environment.context)?;
         }
         Ok(())
     }
 
+    /// The list with counts; gives a line for each file that cannot be read.
     pub(super) fn stat(
         &self,
         environment: &Environment,
         out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Vec<String>> {
         let time = environment.diff_timeout;
-        let summary = summary(&self.objects, &self.changes, None, time, usize::MAX);
+        let (summary, failures) = summary(&self.objects, &self.changes, None, time, usize::MAX);
         let widest = summary.files.iter().map(|f| text::width(&f.display)).max().unwrap_or(0);
         for file in &summary.files {
             let letter = match file.status {
@@ -95,7 +125,20 @@ impl List {
             let (total, added, deleted) = (summary.total, summary.added, summary.deleted);
             writeln!(out, "  {total} {noun} · +{added} -{deleted} · {source}")?;
         }
-        Ok(())
+        Ok(failures)
+    }
+
+    /// Prints the list; a file that cannot be read is an error.
+    pub(super) fn print_stat(&self, environment: &Environment) -> anyhow::Result<()> {
+        let mut failures = Vec::new();
+        out::print(|out| {
+            failures = self.stat(environment, out)?;
+            Ok(())
+        })?;
+        match failures.into_iter().next() {
+            Some(failure) => anyhow::bail!(failure),
+            None => Ok(()),
+        }
     }
 }
 
@@ -121,31 +164,24 @@ pub(super) fn one(
             let diff = file_diff(change, &shown, environment.context)?;
             out::json(&diff)
         }
-        Form::Patch => {
-            complain_of(change, &shown);
-            out::print(|out| {
-                Ok(write_patch(out, change, &shown, &list.rules, environment.context)?)
-            })
-        }
+        Form::Patch => out::print(|out| list.patch_one(environment, change, out)),
         Form::Stat => {
             let changes = Changes { files: vec![change.clone()], ..list.changes.clone() };
             let list = List { changes, objects: list.objects.clone(), rules: list.rules.clone() };
-            out::print(|out| list.stat(environment, out))
+            list.print_stat(environment)
         }
     }
 }
 
-/// What a patch cannot carry is said, not left out silently.
-fn complain_of(change: &FileChange, shown: &Shown) {
-    let file = &change.file.display;
-    match shown {
-        Shown::Failed(why) => out::warn(&format!("{file}: {why}")),
-        Shown::Oversized(..) => out::warn(&format!("{file}: larger than --max-file-bytes")),
-        Shown::Text(comparison) if comparison.coarse => {
-            out::warn(&format!("{file}: coarse: the comparison ran out of time"));
-        }
-        Shown::Text(_) | Shown::Binary(..) => {}
-    }
+/// Both sides are the same object: nothing but the header is to be written.
+fn is_moved_only(change: &FileChange) -> bool {
+    use crate::content::{ContentId, Pair};
+    let Pair::Sides { old: ContentId::Blob { id: old, .. }, new: ContentId::Blob { id: new, .. } } =
+        &change.pair
+    else {
+        return false;
+    };
+    old == new
 }
 
 /// The comparison of the outside interface.
@@ -159,6 +195,6 @@ pub(super) fn file_diff(
         Shown::Text(comparison) => comparison.to_file_diff(&path, &display, context),
         Shown::Binary(..) => FileDiff::Binary { path, display },
         Shown::Oversized(..) => FileDiff::Oversized { path, display },
-        Shown::Failed(why) => anyhow::bail!("{why}"),
+        Shown::Failed(why) => anyhow::bail!("{display}: {why}"),
     })
 }

@@ -7,7 +7,7 @@ use super::out;
 use super::review::Session;
 use crate::log::open::{LogFile, OpenOptions};
 use crate::reader::{Reader, TurnHead, summary};
-use crate::session::{RanCommand, SessionInfo, Turn, TurnState};
+use crate::session::{Damage, RanCommand, SessionInfo, Turn, TurnState};
 use crate::text;
 use anyhow::Context;
 use serde::Serialize;
@@ -70,17 +70,24 @@ fn report(
     reader: &mut Reader,
     heads: Vec<TurnHead>,
 ) -> anyhow::Result<()> {
-    let mut turns = Vec::new();
+    let (time, most) = (environment.diff_timeout, environment.max_files);
+    let (mut turns, mut told) = (Vec::new(), Vec::new());
     for head in heads {
-        let list = list(reader, head.turn.turn)?.filter(|list| !list.changes.files.is_empty());
-        let changes = list.map(|list| {
-            let (time, most) = (environment.diff_timeout, environment.max_files);
-            summary(&list.objects, &list.changes, Some(head.turn.turn), time, most)
-        });
-        let commands = reader.commands(head.turn.turn);
+        let number = head.turn.turn;
+        let mut changes = None;
+        if let Some(list) = list(reader, number)? {
+            let (summary, failures) =
+                summary(&list.objects, &list.changes, Some(number), time, most);
+            told.extend(failures.iter().map(|failure| format!("turn {number}: {failure}")));
+            changes = Some(summary).filter(|summary| summary.total > 0);
+        }
+        let commands = reader.commands(number);
         turns.push(Turn { commands, changes, ..head.turn });
     }
-    out::json(&Report { session: reader.info(), turns })
+    let mut session = reader.info();
+    let warning = |message| Damage { line: None, offset: None, message };
+    session.warnings.extend(told.into_iter().map(warning));
+    out::json(&Report { session, turns })
 }
 
 /// One file of the last of the turns that has it.
@@ -138,7 +145,9 @@ fn stat(environment: &Environment, reader: &mut Reader, heads: &[TurnHead]) -> a
                 writeln!(out, "  {}", ran(&command))?;
             }
             if let Some(list) = list(reader, head.turn.turn)? {
-                list.stat(environment, out)?;
+                for failure in list.stat(environment, out)? {
+                    out::warn(&failure);
+                }
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ mod areas;
 mod columns;
 mod overlay;
 mod plan;
+mod search;
 mod split;
 mod unified;
 
@@ -13,6 +14,7 @@ pub use areas::{Areas, MIN_SIZE, Panes, areas};
 pub use columns::{Columns, columns};
 pub use overlay::overlay;
 pub use plan::{Plan, Row, RowKind, plan};
+pub use search::search_rows;
 
 use crate::diff::Change;
 

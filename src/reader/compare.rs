@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// What a file's comparison counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "what may be said instead of numbers")]
 pub struct Counts {
     /// Lines added.
     pub added: u32,
@@ -18,6 +19,8 @@ pub struct Counts {
     pub oversized: bool,
     /// Time ran out: every line counts as changed.
     pub coarse: bool,
+    /// A side cannot be read: nothing is counted.
+    pub failed: bool,
 }
 
 /// What the viewer can show of a file.
@@ -45,7 +48,7 @@ impl Shown {
             },
             Self::Binary(..) => Counts { binary: true, ..Counts::default() },
             Self::Oversized(..) => Counts { oversized: true, ..Counts::default() },
-            Self::Failed(_) => Counts::default(),
+            Self::Failed(_) => Counts { failed: true, ..Counts::default() },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Changes → the summary of the outside interface: counted, capped, in order.
 
-use super::compare::{Counts, compare};
-use crate::content::{Changes, GitObjects};
+use super::compare::{Counts, Shown, compare};
+use crate::content::{Changes, FileChange, GitObjects};
 use crate::diff::Limit;
 use crate::session::ChangesSummary;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -58,13 +58,14 @@ pub fn count_all(
 }
 
 /// The summary of a turn's changes, or of two trees (`turn` none); at most `max_files` are listed.
+/// Beside it a line for each file whose sides cannot be read.
 pub fn summary(
     objects: &GitObjects,
     changes: &Changes,
     turn: Option<u32>,
     time: Duration,
     max_files: usize,
-) -> ChangesSummary {
+) -> (ChangesSummary, Vec<String>) {
     let counts = Mutex::new(vec![None; changes.files.len()]);
     count_all(objects, changes, Some(time), &Arc::default(), &|found| {
         let Ok(mut counts) = counts.lock() else { return };
@@ -76,8 +77,12 @@ pub fn summary(
     });
     let counts = counts.into_inner().unwrap_or_default();
     let mut files: Vec<_> = changes.files.iter().map(|change| change.file.clone()).collect();
-    for (file, counts) in files.iter_mut().zip(counts) {
+    let mut failures = Vec::new();
+    for ((file, counts), change) in files.iter_mut().zip(counts).zip(&changes.files) {
         let Some(counts) = counts else { continue };
+        if counts.failed {
+            failures.push(format!("{}: {}", file.display, why(objects, change)));
+        }
         file.added = counts.added.into();
         file.deleted = counts.deleted.into();
         file.binary = counts.binary;
@@ -88,7 +93,7 @@ pub fn summary(
         .fold((0, 0), |(added, deleted), file| (added + file.added, deleted + file.deleted));
     let total = files.len();
     files.truncate(max_files);
-    ChangesSummary {
+    let summary = ChangesSummary {
         turn,
         cwd: changes.cwd.clone(),
         files,
@@ -97,5 +102,14 @@ pub fn summary(
         deleted,
         snapshot: changes.snapshot.clone(),
         source: changes.source,
+    };
+    (summary, failures)
+}
+
+/// Why a file cannot be compared.
+fn why(objects: &GitObjects, change: &FileChange) -> String {
+    match compare(objects, change, &Limit::default()) {
+        Ok(Shown::Failed(why)) => why,
+        _ => "it could not be read a moment ago".into(),
     }
 }

@@ -9,6 +9,7 @@ use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
 use crate::record::RecordEvent;
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -37,7 +38,13 @@ pub(super) fn start(options: ReadOptions, objects: Objects, send: Send) -> io::R
     thread::Builder::new().name("session".into()).spawn(move || {
         let reader = Reader::new(options);
         let commands = Commands::default();
-        Session { reader, objects, send, commands }.run(&asked);
+        let told = Arc::clone(&send);
+        let run = AssertUnwindSafe(|| Session { reader, objects, send, commands }.run(&asked));
+        if panic::catch_unwind(run).is_err() {
+            let why =
+                "internal error while reading the session; please report it, and open it again";
+            told(Event::Warning(why.into()));
+        }
     })?;
     Ok(asks)
 }

@@ -93,6 +93,9 @@ fn sender(inbox: &Sender<Told>, session: u64) -> workers::Send {
 /// After asking for something, so long is its answer waited for before a placeholder is drawn.
 const NO_FLICKER: Duration = Duration::from_millis(12);
 
+/// While events keep coming, the screen is drawn this often.
+const AT_LEAST: Duration = Duration::from_millis(50);
+
 /// Opens the reviewer and runs it until the person leaves.
 ///
 /// # Errors
@@ -274,21 +277,25 @@ impl Loop {
     fn run(&mut self, inbox: &Receiver<Told>) -> anyhow::Result<()> {
         // The first frame shows what the session's thread finds at once, if it is quick.
         let mut patience = Some(Instant::now() + NO_FLICKER);
+        let mut painted = Instant::now();
         let mut events: Vec<Told> = Vec::new();
         loop {
             events.extend(inbox.try_iter());
             if events.is_empty() {
-                if let Some(until) = patience.take() {
-                    let left = until.saturating_duration_since(Instant::now());
-                    if let Ok(event) = inbox.recv_timeout(left) {
-                        events.push(event);
-                        patience = Some(until);
-                    }
+                let left = patience.map(|until| until.saturating_duration_since(Instant::now()));
+                if let Some(left) = left.filter(|left| !left.is_zero()) {
+                    events.extend(inbox.recv_timeout(left));
                 } else {
+                    patience = None;
                     self.paint()?;
+                    painted = Instant::now();
                     let Ok(event) = inbox.recv() else { return Ok(()) };
                     events.push(event);
                 }
+            } else if painted.elapsed() > AT_LEAST {
+                // Events that never stop coming (a long log) do not keep the screen from living.
+                self.paint()?;
+                painted = Instant::now();
             }
             for (session, event) in events.drain(..) {
                 if session != 0 && session != self.session {
@@ -307,7 +314,7 @@ impl Loop {
                             | Effect::LoadOutput { .. }
                     );
                     if is_awaited {
-                        patience = Some(Instant::now() + NO_FLICKER);
+                        patience.get_or_insert_with(|| Instant::now() + NO_FLICKER);
                     }
                     if !self.perform(effect)? {
                         return Ok(());

@@ -22,9 +22,13 @@ impl Terminal {
     pub(super) fn take() -> io::Result<Self> {
         enter()?;
         let earlier = std::panic::take_hook();
+        let ours = std::thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
-            earlier(panic);
+            // A worker's panic is told by its thread as an event; the screen goes on.
+            if std::thread::current().id() == ours {
+                give_back();
+                earlier(panic);
+            }
         }));
         Ok(Self)
     }

@@ -4,9 +4,8 @@ use super::newest::Newest;
 use crate::app::{Base, Event, Shown, Subject};
 use crate::content::{Changes, GitObjects};
 use crate::diff::{Comparison, Limit};
-use crate::layout::Plan;
+use crate::layout::{Plan, search_rows};
 use crate::reader::{compare, count_all, whole};
-use crate::text;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,13 +46,22 @@ fn objects_of(objects: &Objects) -> GitObjects {
     objects.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
+/// What a worker tells when it panicked: a fault of ours, and nothing else is lost by it.
+fn told(send: &Send, what: &'static str) -> impl Fn() + std::marker::Send + 'static {
+    let send = Arc::clone(send);
+    move || {
+        send(Event::Warning(format!("internal error while {what}; please report it")));
+    }
+}
+
 /// Compares the newest subject; where time runs out, shows that and goes on.
 pub(super) fn comparer(
     objects: Objects,
     timeout: Duration,
     send: Send,
 ) -> io::Result<Newest<CompareJob>> {
-    Newest::start("compare", move |job: CompareJob, cancel| {
+    let failed = told(&send, "comparing");
+    let work = move |job: CompareJob, cancel: &Arc<AtomicBool>| {
         let objects = objects_of(&objects);
         let request = job.request;
         let compared = |time: Duration| {
@@ -79,7 +87,8 @@ pub(super) fn comparer(
                 send(Event::Compared { request, shown });
             }
         }
-    })
+    };
+    Newest::start("compare", work, failed)
 }
 
 /// Counts the files of the newest list.
@@ -88,32 +97,27 @@ pub(super) fn counter(
     timeout: Duration,
     send: Send,
 ) -> io::Result<Newest<CountJob>> {
-    Newest::start("count", move |job: CountJob, cancel| {
+    let failed = told(&send, "counting");
+    let work = move |job: CountJob, cancel: &Arc<AtomicBool>| {
         let objects = objects_of(&objects);
         let (turn, revision, base) = (job.turn, job.revision, job.base);
         let found = |counts| {
             send(Event::Counted { turn, revision, base, counts });
         };
         count_all(&objects, &job.changes, Some(timeout), cancel, &found);
-    })
+    };
+    Newest::start("count", work, failed)
 }
 
 /// Searches the newest pattern.
 pub(super) fn searcher(send: Send) -> io::Result<Newest<SearchJob>> {
-    Newest::start("search", move |job: SearchJob, cancel: &Arc<AtomicBool>| {
-        let mut rows = Vec::new();
-        for (at, row) in job.plan.rows.iter().enumerate() {
-            if at % 4096 == 0 && cancel.load(Ordering::Relaxed) {
-                return;
-            }
-            let is_line = row.hidden == 0;
-            let matches = |line: &[u8]| text::find(line, &job.pattern).next().is_some();
-            let old = row.old().is_some_and(|line| matches(job.comparison.old.line(line)));
-            let new = row.new_line().is_some_and(|line| matches(job.comparison.new.line(line)));
-            if is_line && (old || new) {
-                rows.push(at as u32);
-            }
+    let failed = told(&send, "searching");
+    let work = move |job: SearchJob, cancel: &Arc<AtomicBool>| {
+        let is_wanted = || !cancel.load(Ordering::Relaxed);
+        let found = search_rows(&job.comparison, &job.plan, &job.pattern, &is_wanted);
+        if let Some(rows) = found {
+            send(Event::Found { request: job.request, rows });
         }
-        send(Event::Found { request: job.request, rows });
-    })
+    };
+    Newest::start("search", work, failed)
 }

@@ -35,7 +35,16 @@ pub fn clean(text: &str) -> String {
 pub fn first_line(text: &str) -> String {
     const LONG: usize = 1024;
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    clean(line.get(..line.floor_char_boundary(LONG)).unwrap_or(line))
+    clean(beginning(line, LONG))
+}
+
+/// At most the first `bytes` bytes of a text, whole characters only.
+pub fn beginning(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 /// Cuts `text` (already clean) to at most `cells` cells, with `…` where something was left out.

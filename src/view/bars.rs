@@ -122,7 +122,9 @@ pub(super) fn status(app: &App, area: Rect, painter: &mut Painter<'_>) {
     let (y, end) = (area.y, area.right());
     if let Overlay::Prompt(prompt) = &app.overlay {
         let x = painter.write(area.x, y, end, "/", painter.style(Role::Key));
-        painter.write(x, y, end, &text::clean(&prompt.text), style);
+        // Of a long one the end, where it is typed.
+        let room = usize::from(end.saturating_sub(x + 1));
+        painter.write(x, y, end, &text::fit_path(&text::clean(&prompt.text), room), style);
         return;
     }
     let right = live(app);

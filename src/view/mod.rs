@@ -4,6 +4,7 @@ mod bars;
 mod file;
 mod help;
 mod list;
+mod messages;
 mod overview;
 mod paint;
 mod picker;
@@ -35,6 +36,9 @@ pub fn draw(app: &App, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     bars::notes(app, areas.notes, &mut painter);
     file::draw(app, areas.text, &mut painter);
     bars::status(app, areas.status, &mut painter);
+    if app.overlay == Overlay::Messages {
+        messages::draw(app, &mut painter);
+    }
     if let Overlay::Help(top) = app.overlay {
         help::draw(top, screen, &mut painter);
     }
@@ -45,8 +49,9 @@ pub fn draw(app: &App, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         return Some(picker::draw(app, sessions, screen, &mut painter));
     }
     if let Overlay::Prompt(prompt) = &app.overlay {
-        let column = 1 + crate::text::width(&prompt.text) as u16;
-        return Some(Position { x: column.min(screen.width - 1), y: areas.status.y });
+        let column = crate::text::width(&prompt.text) + 1;
+        let column = column.min(usize::from(screen.width.saturating_sub(1)));
+        return Some(Position { x: column as u16, y: areas.status.y });
     }
     None
 }

@@ -47,7 +47,7 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
 /// Adds a line's rows, as many as the screen may still show.
 fn wrap(line: &str, cells: usize, role: Role, lines: &mut Vec<(String, Role)>) {
     const MOST: usize = 200;
-    let line = text::clean(line.get(..line.floor_char_boundary(MOST * cells)).unwrap_or(line));
+    let line = text::clean(text::beginning(line, MOST * cells));
     for row in text::wrapped(line.as_bytes(), cells, 0, MOST.saturating_sub(lines.len())) {
         lines.push((line.get(row).unwrap_or_default().to_owned(), role));
     }

@@ -100,7 +100,7 @@ impl Panel<'_, '_> {
         self.painter.write(x + 1, y, end, word, self.style(role));
         let code = command.exit_code.map(|code| code.to_string()).unwrap_or_default();
         let x = self.painter.write(x + 7, y, end, &format!("{code:>4}"), self.style);
-        let line = text::clean(beginning(&command.command));
+        let line = text::clean(text::beginning(&command.command, SHOWN));
         let line = text::fit(&line, usize::from(end.saturating_sub(x + 2)));
         self.painter.write(x + 2, y, end, &line, self.style);
     }
@@ -108,7 +108,7 @@ impl Panel<'_, '_> {
     fn output(&mut self, command: Option<&RanCommand>, printed: &Printed) {
         if let Some(command) = command {
             let code = command.exit_code.map(|code| format!("exit {code} · ")).unwrap_or_default();
-            let line = text::clean(beginning(&command.command));
+            let line = text::clean(text::beginning(&command.command, SHOWN));
             self.title(&format!("{} {code}{line}", command.outcome.mark()));
         }
         let text = match &printed.text {
@@ -123,12 +123,4 @@ impl Panel<'_, '_> {
             self.painter.line(x, y, &window, self.style, &[]);
         }
     }
-}
-
-fn beginning(line: &str) -> &str {
-    let mut end = line.len().min(SHOWN);
-    while !line.is_char_boundary(end) {
-        end -= 1;
-    }
-    line.get(..end).unwrap_or_default()
 }
