@@ -34,8 +34,10 @@ pub use update::update;
 pub use viewer::{Search, Viewer};
 pub use viewport::Viewport;
 
+use crate::diff::Comparison;
 use crate::layout::{Areas, Layout, LayoutChoice, Panes, areas};
 use crate::session::SessionInfo;
+use std::sync::Arc;
 
 /// Which pane the keys act on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -155,7 +157,8 @@ impl App {
     /// The layout that the viewer's width asks for, or that was chosen. A file with one side has
     /// nothing to stand beside it.
     pub fn layout(&self) -> &'static dyn Layout {
-        let one_sided = self.viewer.comparison().is_some_and(|c| !c.has_old || !c.has_new);
+        let one_sided = |c: &Arc<Comparison>| c.old.is_empty() || c.new.is_empty();
+        let one_sided = self.viewer.comparison().is_some_and(one_sided);
         let choice = if one_sided { LayoutChoice::Fixed(0) } else { self.choices.layout };
         choice.layout(self.areas().text.width)
     }

@@ -31,7 +31,8 @@ pub(super) fn of(change: &FileChange, shown: Option<&Shown>) -> Vec<String> {
         Some(Shown::Oversized(old, new)) => notes.push(format!("too large: {}", sizes(*old, *new))),
         Some(Shown::Failed(_)) | None => {}
     }
-    if matches!(change.pair, Pair::Hunks(_)) {
+    // The file's own note says it better where there is one.
+    if matches!(change.pair, Pair::Hunks(_)) && change.note.is_none() {
         notes.push("only the applied hunks are known".into());
     }
     notes.extend(change.note.clone());

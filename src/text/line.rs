@@ -107,6 +107,27 @@ pub fn wrapped(line: &[u8], cells: usize, from: usize, most: usize) -> Vec<Range
     rows
 }
 
+/// The rows of a text that is read, not reviewed: broken between words where that is possible, at
+/// most `most` of them. The text is clean.
+pub fn word_wrapped(text: &str, cells: usize, most: usize) -> Vec<&str> {
+    let mut rows = Vec::new();
+    let mut rest = text.trim_end();
+    while !rest.is_empty() && rows.len() < most {
+        let fits = wrapped(rest.as_bytes(), cells, 0, 1).pop().map_or(rest.len(), |row| row.end);
+        let row = rest.get(..fits).unwrap_or(rest);
+        let end = match row.rfind(' ') {
+            Some(blank) if fits < rest.len() && blank > 0 => blank,
+            _ => row.len(),
+        };
+        rows.push(rest.get(..end).unwrap_or_default());
+        rest = rest.get(end..).unwrap_or_default().trim_start_matches(' ');
+    }
+    if rows.is_empty() && most > 0 {
+        rows.push("");
+    }
+    rows
+}
+
 /// Calls `each` with the byte offset of every wrap; it says whether to go on.
 fn breaks(line: &[u8], cells: usize, mut each: impl FnMut(usize) -> bool) {
     let cells = cells.max(2);
@@ -201,6 +222,15 @@ mod tests {
         let line = vec![b'x'; 5_000_000];
         assert_eq!(window(&line, 4_999_990, 20).columns.len(), 10);
         assert_eq!(cell_of(&line, 4_999_990), 4_999_990);
+    }
+
+    #[test]
+    fn words_stay_whole_where_they_fit() {
+        assert_eq!(word_wrapped("one two three", 8, 9), ["one two", "three"]);
+        assert_eq!(word_wrapped("abcdefghij kl", 4, 9), ["abcd", "efgh", "ij", "kl"]);
+        assert_eq!(word_wrapped("日本 語", 4, 9), ["日本", "語"]);
+        assert_eq!(word_wrapped("", 4, 9), [""]);
+        assert_eq!(word_wrapped("a b c d", 2, 2).len(), 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod line;
 
 pub use find::find;
 pub use glyph::{Glyph, glyphs};
-pub use line::{Column, Window, cell_of, window, wrap_rows, wrapped};
+pub use line::{Column, Window, cell_of, window, word_wrapped, wrap_rows, wrapped};
 
 /// Cells between tab stops.
 pub const TAB_STOP: usize = 4;

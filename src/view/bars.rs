@@ -28,13 +28,12 @@ pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
         }
         Some(Subject::Present(path)) => (text::clean(&path.to_string_lossy()), None),
         None => {
-            let prompt = app.open_turn().map(|turn| text::first_line(&turn.head.turn.prompt));
+            let turn = app.open_turn().map(|turn| turn.head.turn.turn).filter(|turn| *turn > 0);
+            let title = turn.map(|turn| format!("turn {turn}")).unwrap_or_default();
+            painter.write(area.x, area.y, area.right(), &title, style);
             let base = if app.base == Base::Turn { String::new() } else { base(app) };
             let base = text::fit(&base, usize::from(area.width) / 2);
             let at = area.right().saturating_sub(text::width(&base) as u16);
-            let room = usize::from(at.saturating_sub(area.x + u16::from(!base.is_empty())));
-            let prompt = text::fit(&prompt.unwrap_or_default(), room);
-            painter.write(area.x, area.y, area.right(), &prompt, style);
             painter.write(at, area.y, area.right(), &base, dim);
             return;
         }
@@ -127,24 +126,35 @@ pub(super) fn status(app: &App, area: Rect, painter: &mut Painter<'_>) {
         painter.write(x, y, end, &text::fit_path(&text::clean(&prompt.text), room), style);
         return;
     }
-    let right = live(app);
+    let cells = usize::from(area.width);
+    let message = app.message.as_ref().map(|message| text::clean(message));
+    let wanted = message.as_ref().map_or(0, |message| text::width(message) + 1);
+    // A message comes first; how the log is followed gets what is left.
+    let right = text::fit(&live(app), cells.saturating_sub(wanted + 1));
     let right_at = end.saturating_sub(text::width(&right) as u16 + 1);
     painter.write(right_at.max(area.x), y, end, &right, style);
-    let end = right_at.saturating_sub(1);
-    if let Some(message) = &app.message {
-        let message = text::fit(&text::clean(message), usize::from(end.saturating_sub(area.x)));
+    let end = right_at.saturating_sub(u16::from(!right.is_empty()));
+    if let Some(message) = message {
+        let message = text::fit(&message, usize::from(end.saturating_sub(area.x)));
         painter.write(area.x, y, end, &message, style);
         return;
     }
     let mut x = area.x;
-    for (keys, title) in hints(app.focus) {
-        let needed = text::width(&keys) + text::width(title) + 2;
-        if x > area.x && usize::from(x) + needed > usize::from(end) {
-            break;
-        }
+    for (keys, title) in fitting(hints(app.focus).collect(), usize::from(end)) {
         x = painter.write(x, y, end, &keys, painter.style(Role::Key));
         x = painter.write(x + 1, y, end, title, style) + 2;
     }
+}
+
+/// The hints that fit: the last two, help and quit, are the last to go.
+fn fitting(mut hints: Vec<(String, &'static str)>, cells: usize) -> Vec<(String, &'static str)> {
+    let needed = |hints: &[(String, &str)]| -> usize {
+        hints.iter().map(|(keys, title)| text::width(keys) + text::width(title) + 3).sum()
+    };
+    while needed(&hints) > cells + 2 && !hints.is_empty() {
+        hints.remove(hints.len().saturating_sub(3));
+    }
+    hints
 }
 
 /// The hinted commands of this focus: keys that do the same in two directions stand together.

@@ -101,7 +101,8 @@ impl Line<'_, '_> {
             x = self.write(x, &format!("{} ", head.turn), Role::Dim);
         }
         let mut badges = Vec::new();
-        if let Some(changes) = turn.known().filter(|_| !is_open) {
+        let known = turn.known().filter(|changes| !is_open && !changes.files.is_empty());
+        if let Some(changes) = known {
             badges.push((files_word(changes.files.len()), Role::Dim));
         }
         let state = match head.state {
@@ -178,7 +179,11 @@ impl Line<'_, '_> {
         match turn.counts.get(at).copied().flatten() {
             Some(counts) if counts.binary => parts.push(("binary".into(), Role::Dim)),
             Some(counts) if counts.oversized => parts.push(("too large".into(), Role::Dim)),
+            Some(counts) if counts.failed => parts.push(("unreadable".into(), Role::Bad)),
             Some(counts) => {
+                if counts.coarse {
+                    parts.push(("coarse".into(), Role::Note));
+                }
                 if counts.added > 0 {
                     parts.push((format!("+{}", counts.added), Role::Added));
                 }

@@ -22,12 +22,12 @@ pub(super) fn draw(app: &App, painter: &mut Painter<'_>) {
     let mut y = area.y + 1;
     for message in all {
         let message = text::clean(text::beginning(&message, 4096));
-        for row in text::wrapped(message.as_bytes(), cells, 0, usize::from(area.height)) {
+        for row in text::word_wrapped(&message, cells, usize::from(area.height)) {
             if y >= area.bottom() {
                 return;
             }
-            let row = message.get(row).unwrap_or_default();
-            y += u16::from(painter.write(area.x + 1, y, area.right(), row, style) > 0);
+            painter.write(area.x + 1, y, area.right(), row, style);
+            y += 1;
         }
     }
 }

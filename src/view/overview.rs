@@ -48,7 +48,6 @@ pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
 fn wrap(line: &str, cells: usize, role: Role, lines: &mut Vec<(String, Role)>) {
     const MOST: usize = 200;
     let line = text::clean(text::beginning(line, MOST * cells));
-    for row in text::wrapped(line.as_bytes(), cells, 0, MOST.saturating_sub(lines.len())) {
-        lines.push((line.get(row).unwrap_or_default().to_owned(), role));
-    }
+    let rows = text::word_wrapped(&line, cells, MOST.saturating_sub(lines.len()));
+    lines.extend(rows.into_iter().map(|row| (row.to_owned(), role)));
 }
