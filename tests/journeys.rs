@@ -2,7 +2,11 @@
 
 use crate::person::Person;
 use expect_test::expect_file;
-use handback::app::{Effect, Event, Focus};
+use handback::app::{Effect, Event, Focus, Live, Shown};
+use handback::diff::{Limit, compare};
+use handback::reader::ReadOptions;
+use serde_json::json;
+use std::sync::Arc;
 
 fn check(person: &Person, name: &str) {
     let path = format!("{}/tests/screens/{name}.txt", env!("CARGO_MANIFEST_DIR"));
@@ -207,4 +211,165 @@ fn a_file_that_is_too_large_is_compared_when_asked() {
     assert!(person.screen().contains("Enter compares it anyway"), "{}", person.screen());
     person.keys("Enter");
     assert!(person.screen().contains("fn main()"), "{}", person.screen());
+}
+
+/// A comparison of two texts that stands for the answer to the person's last request.
+fn answer(person: &mut Person, old: &str, new: &str, coarse: bool) {
+    let bytes = |text: &str| Some(text.as_bytes().into());
+    let deadline = coarse.then(std::time::Instant::now);
+    let limit = Limit { deadline, ..Limit::default() };
+    let comparison = compare(bytes(old), bytes(new), &limit).unwrap();
+    assert_eq!(comparison.coarse, coarse);
+    let request = person.app.viewer.request;
+    person.see(Event::Compared { request, shown: Shown::Text(Arc::new(comparison)) });
+}
+
+#[test]
+fn an_exact_comparison_takes_the_place_of_a_coarse_one_under_the_cursor() {
+    let mut person = Person::at_demo((100, 24));
+    let old: String = (0..300).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 100\n", "line one hundred\n").replace("line 200\n", "");
+    person.keys("( ( .");
+    person.app.viewer.is_waiting = true;
+    person.app.viewer.keeps_place = false;
+    answer(&mut person, &old, &new, true);
+    assert!(person.screen().contains("coarse: the comparison ran out of time"));
+    person.keys("Tab G k k k k");
+    let line = person.line();
+    answer(&mut person, &old, &new, false);
+    assert_eq!(person.app.viewer.comparison().map(|c| (c.added(), c.deleted())), Some((1, 2)));
+    assert!(!person.screen().contains("coarse"), "{}", person.screen());
+    // The line itself is folded away now: the fold that hides it stands for it.
+    let row = person.app.viewer.plan.rows[person.app.viewer.view.cursor];
+    let number = row.new_line().unwrap();
+    let new_line: u32 = new.lines().position(|l| l == line).unwrap().try_into().unwrap();
+    assert!((number..number + row.hidden.max(1)).contains(&new_line), "{line} {row:?}");
+    person.keys("Enter");
+    let shown = person.app.viewer.plan.rows.iter().any(|row| row.new_line() == Some(new_line));
+    assert!(shown, "the fold is open");
+}
+
+#[test]
+fn an_answer_that_is_no_longer_awaited_is_dropped() {
+    let mut person = Person::at_demo((100, 24));
+    let before = person.screen();
+    let shown = Shown::Failed("stale".into());
+    person.see(Event::Compared { request: person.app.viewer.request - 1, shown });
+    assert_eq!(person.screen(), before);
+}
+
+fn rows(rows: &[serde_json::Value]) -> Vec<u8> {
+    rows.iter().flat_map(|row| format!("{row}\n").into_bytes()).collect()
+}
+
+#[test]
+fn a_presented_file_that_is_there_is_read_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let text: String = (1..60).map(|n| format!("point {n}\r\n")).collect();
+    std::fs::write(directory.path().join("notes.md"), text).unwrap();
+    let log = rows(&[
+        json!({"type": "session", "version": 0, "id": "s", "createdAt": 1, "delegationDepth": 0,
+               "cwd": directory.path()}),
+        json!({"type": "turn/start", "seq": 0, "time": 1, "data": {"turn": 1}}),
+        json!({"type": "deliverables/presented", "seq": 1, "time": 4_000_000_000_000_u64,
+               "data": {"turn": 1, "callId": "p", "files": [{"path": "notes.md"}]}}),
+    ]);
+    let options = ReadOptions { max_file_bytes: 1 << 20, ..ReadOptions::default() };
+    let mut person = Person::at(&log, options, (100, 30));
+    let screen = person.screen();
+    assert!(screen.contains("point 1␍") && screen.contains("point 20"), "{screen}");
+    assert!(screen.contains("presented, as it is now"), "{screen}");
+    // Line ends of an unchanged file paint nothing as changed.
+    assert!(person.app.viewer.plan.rows.iter().all(|row| !row.is_change()));
+    person.keys("Tab G");
+    assert!(person.screen().contains("point 59"), "{}", person.screen());
+}
+
+#[test]
+fn a_list_read_anew_leaves_the_reader_where_he_is() {
+    let mut person = Person::at_demo((100, 24));
+    person.keys("( ( . Tab ] ] ]");
+    let line = person.line();
+    let mut head = person.app.turns[0].head.clone();
+    head.revision += 1_000;
+    person.see(Event::Turns { from: 0, turns: vec![head] });
+    assert_eq!(person.line(), line);
+    assert_eq!(person.app.focus, Focus::File);
+}
+
+#[test]
+fn a_long_line_is_paged_through_when_wrapped() {
+    let mut person = Person::at_demo((100, 24));
+    let words: String = (0..5_000).map(|n| format!("word{n} ")).collect();
+    person.keys("( ( .");
+    person.app.viewer.is_waiting = true;
+    person.app.viewer.keeps_place = false;
+    answer(&mut person, "a\n", &format!("a\n{words}\nlast\n"), false);
+    person.keys("Tab w g");
+    let mut seen = 0;
+    for _ in 0..200 {
+        let screen = person.screen();
+        for n in seen..5_000 {
+            if !screen.contains(&format!("word{n} ")) {
+                break;
+            }
+            seen = n + 1;
+        }
+        if screen.contains("last") {
+            break;
+        }
+        person.keys("PgDn");
+    }
+    // Words that a wrap cuts in two are not found whole; the last page shows the end.
+    assert!(person.screen().contains("last"), "{}", person.screen());
+    let at_end = person.screen();
+    person.keys("PgDn PgDn");
+    assert_eq!(person.screen(), at_end, "the last page stays full");
+    for _ in 0..200 {
+        person.keys("PgUp");
+    }
+    assert_eq!((person.app.viewer.view.top, person.app.viewer.skip), (0, 0));
+}
+
+#[test]
+fn the_status_bar_tells_how_the_log_is_followed() {
+    let mut person = Person::at_demo((120, 24));
+    for (live, words) in
+        [(Live::Watching, "● live"), (Live::Polling, "◌ polling"), (Live::Gone, "✗ log gone")]
+    {
+        person.see(Event::Live(live));
+        assert!(person.screen().contains(words), "{}", person.screen());
+    }
+    person.see(Event::Warning("session.jsonl: permission denied".into()));
+    assert!(person.screen().contains("permission denied"));
+    person.keys("j");
+    assert!(!person.screen().contains("permission denied"));
+    person.keys("!");
+    assert!(person.screen().contains("permission denied"), "{}", person.screen());
+}
+
+#[test]
+fn keys_do_nothing_behind_the_help() {
+    let mut person = Person::at_demo((100, 14));
+    let open = person.app.outline.open;
+    person.keys("? G ) v Tab / s");
+    assert_eq!(person.app.outline.open, open);
+    let at_end = person.screen();
+    person.keys("j j j j k");
+    assert_ne!(person.screen(), at_end, "one key back from the end moves");
+    person.keys("Esc");
+    assert!(person.screen().contains("presented"));
+}
+
+#[test]
+fn a_list_that_ends_in_notes_can_be_walked() {
+    let mut person = Person::at_demo((100, 24));
+    let mut changes = (**person.app.turns[2].known().unwrap()).clone();
+    changes.notes = vec!["one".into(), "two".into(), "three".into()];
+    let revision = person.app.turns[2].head.revision;
+    let base = handback::app::Base::default();
+    let changes = Ok(Some(Arc::new(changes)));
+    person.see(Event::Changes { turn: 3, revision, base, changes });
+    person.keys("j j j j j j j j j j G g G k");
+    assert!(person.app.outline.chosen().is_choice());
 }
