@@ -1,5 +1,6 @@
 //! The one test binary: a commented `mod` line per theme.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail loudly")]
+#![allow(clippy::format_collect, reason = "texts for tests are short")]
 #![allow(missing_docs, unreachable_pub, reason = "tests are read, not called")]
 
 /// Logs of Claude Code, Gemini CLI and pi, as their clients wrote them.

@@ -25,12 +25,15 @@ const PARALLEL: usize = 1 << 19;
 
 /// Gives each line its class.
 pub(super) fn classify(old: &Text, new: &Text, limit: &Limit) -> Result<Classes, Stop> {
+    // Most lines of a text are unlike each other: room for all of them saves growing step by step.
+    // A very large table is left to grow, so that a limit is kept to.
+    const MOST: u32 = 1 << 20;
     let state = DefaultHashBuilder::default();
     let parallel = old.bytes().len() + new.bytes().len() >= PARALLEL;
     let (old_hashes, new_hashes) =
         both(parallel, || hashes(old, &state, limit), || hashes(new, &state, limit));
     let mut interner = Interner {
-        table: HashTable::new(),
+        table: HashTable::with_capacity(old.len().min(MOST) as usize),
         lines: Vec::new(),
         hashes: Vec::new(),
         counts: Vec::new(),

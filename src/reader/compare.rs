@@ -1,6 +1,6 @@
 //! One changed file → what there is to show of it, and its counts. The list and the viewer both ask here.
 
-use crate::content::{Content, ContentId, FileChange, Pair, Source};
+use crate::content::{Content, ContentError, ContentId, FileChange, GitObjects, Pair, Source};
 use crate::diff::{Cancelled, Comparison, Limit, compare as compare_texts, compare_hunks};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ impl Shown {
     }
 }
 
+type Side = Result<Content, ContentError>;
+
 /// Compares both sides of a changed file.
 ///
 /// # Errors
@@ -62,8 +64,41 @@ pub fn compare(
     change: &FileChange,
     limit: &Limit,
 ) -> Result<Shown, Cancelled> {
+    compare_sides(change, limit, |old, new| (source.read(old), source.read(new)))
+}
+
+/// The same, for somebody who waits for it: both sides are read at the same time.
+///
+/// # Errors
+/// [`Cancelled`] once nobody wants the answer any more.
+pub fn compare_soon(
+    objects: &GitObjects,
+    change: &FileChange,
+    limit: &Limit,
+) -> Result<Shown, Cancelled> {
+    compare_sides(change, limit, |old, new| {
+        let theirs = objects.clone();
+        std::thread::scope(|scope| {
+            let old = scope.spawn(move || theirs.read(old));
+            let new = objects.read(new);
+            let old = old.join().unwrap_or_else(|_| Err(unread()));
+            (old, new)
+        })
+    })
+}
+
+/// A reader that panicked read nothing.
+fn unread() -> ContentError {
+    ContentError { what: "the old side".into(), cause: "internal error while reading".into() }
+}
+
+fn compare_sides(
+    change: &FileChange,
+    limit: &Limit,
+    read: impl FnOnce(&ContentId, &ContentId) -> (Side, Side),
+) -> Result<Shown, Cancelled> {
     let (old, new) = match &change.pair {
-        Pair::Sides { old, new } => (source.read(old), source.read(new)),
+        Pair::Sides { old, new } => read(old, new),
         Pair::Hunks(hunks) => {
             let has = |status| change.file.status != status;
             let has_old = has(crate::session::FileStatus::Added);

@@ -15,7 +15,7 @@ mod session;
 mod texts;
 
 pub use base::Base;
-pub use compare::{Counts, Shown, compare, whole};
+pub use compare::{Counts, Shown, compare, compare_soon, whole};
 pub use head::TurnHead;
 pub use history::Touch;
 pub use patch::write_patch;

@@ -277,7 +277,7 @@ impl Loop {
     fn run(&mut self, inbox: &Receiver<Told>) -> anyhow::Result<()> {
         // The first frame shows what the session's thread finds at once, if it is quick.
         let mut patience = Some(Instant::now() + NO_FLICKER);
-        let mut painted = Instant::now();
+        let (mut painted, mut has_painted) = (Instant::now(), false);
         let mut events: Vec<Told> = Vec::new();
         loop {
             events.extend(inbox.try_iter());
@@ -288,7 +288,7 @@ impl Loop {
                 } else {
                     patience = None;
                     self.paint()?;
-                    painted = Instant::now();
+                    (painted, has_painted) = (Instant::now(), true);
                     let Ok(event) = inbox.recv() else { return Ok(()) };
                     events.push(event);
                 }
@@ -313,7 +313,8 @@ impl Loop {
                             | Effect::LoadCommands { .. }
                             | Effect::LoadOutput { .. }
                     );
-                    if is_awaited {
+                    // The very first screen waits for the list alone.
+                    if is_awaited && has_painted {
                         patience.get_or_insert_with(|| Instant::now() + NO_FLICKER);
                     }
                     if !self.perform(effect)? {
@@ -321,7 +322,7 @@ impl Loop {
                     }
                 }
             }
-            if self.app.is_settled() {
+            if self.app.is_settled() || !has_painted && self.app.has_list() {
                 patience = None;
             }
         }

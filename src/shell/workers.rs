@@ -5,7 +5,7 @@ use crate::app::{Base, Event, Shown, Subject};
 use crate::content::{Changes, GitObjects};
 use crate::diff::{Comparison, Limit};
 use crate::layout::{Plan, search_rows};
-use crate::reader::{compare, count_all, whole};
+use crate::reader::{compare_soon, count_all, whole};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,10 +68,10 @@ pub(super) fn comparer(
             let deadline = Instant::now().checked_add(time);
             let limit = Limit { deadline, cancel: Arc::clone(cancel) };
             match &job.subject {
-                Subject::Change(change) => compare(&objects, change, &limit).ok(),
+                Subject::Change(change) => compare_soon(&objects, change, &limit).ok(),
                 Subject::Anyway(change) => {
                     let objects = objects.clone().with_max_file_bytes(u64::MAX);
-                    compare(&objects, change, &limit).ok()
+                    compare_soon(&objects, change, &limit).ok()
                 }
                 Subject::Present(path) => Some(whole(&objects, path)),
             }
