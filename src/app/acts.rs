@@ -228,7 +228,7 @@ impl App {
         let turn = self.open_turn().map(|turn| turn.head.turn.turn);
         let viewer = &mut self.viewer;
         let is_same = viewer.turn == turn
-            && viewer.shown.is_some()
+            && matches!(viewer.shown, Some(Shown::Text(_)))
             && viewer.subject.as_ref().map(Subject::path) == Some(subject.path());
         if !is_same {
             (viewer.shown, viewer.plan) = (None, Arc::default());

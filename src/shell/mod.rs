@@ -278,6 +278,7 @@ impl Loop {
         // The first frame shows what the session's thread finds at once, if it is quick.
         let mut patience = Some(Instant::now() + NO_FLICKER);
         let (mut painted, mut has_painted) = (Instant::now(), false);
+        let mut later: Vec<Effect> = Vec::new();
         let mut events: Vec<Told> = Vec::new();
         loop {
             events.extend(inbox.try_iter());
@@ -289,6 +290,10 @@ impl Loop {
                     patience = None;
                     self.paint()?;
                     (painted, has_painted) = (Instant::now(), true);
+                    // Counting takes every core: it begins when there is something to look at.
+                    for effect in later.drain(..) {
+                        self.perform(effect)?;
+                    }
                     let Ok(event) = inbox.recv() else { return Ok(()) };
                     events.push(event);
                 }
@@ -317,7 +322,9 @@ impl Loop {
                     if is_awaited && has_painted {
                         patience.get_or_insert_with(|| Instant::now() + NO_FLICKER);
                     }
-                    if !self.perform(effect)? {
+                    if matches!(effect, Effect::Count { .. }) {
+                        later.push(effect);
+                    } else if !self.perform(effect)? {
                         return Ok(());
                     }
                 }
