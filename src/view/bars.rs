@@ -129,8 +129,8 @@ pub(super) fn status(app: &App, area: Rect, painter: &mut Painter<'_>) {
     let cells = usize::from(area.width);
     let message = app.message.as_ref().map(|message| text::clean(message));
     let wanted = message.as_ref().map_or(0, |message| text::width(message) + 1);
-    // A message comes first; how the log is followed gets what is left.
-    let right = text::fit(&live(app), cells.saturating_sub(wanted + 1));
+    // How the log is followed gets what a message leaves, and half the line in any case.
+    let right = text::fit(&live(app), cells.saturating_sub(wanted + 1).max(cells / 2));
     let right_at = end.saturating_sub(text::width(&right) as u16 + 1);
     painter.write(right_at.max(area.x), y, end, &right, style);
     let end = right_at.saturating_sub(u16::from(!right.is_empty()));
