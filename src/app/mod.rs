@@ -180,11 +180,6 @@ impl App {
         change.map_or_else(Vec::new, |change| notes::of(change, self.viewer.shown.as_ref()))
     }
 
-    /// The open turn's files are known: there is something to look at.
-    pub fn has_list(&self) -> bool {
-        self.open_turn().is_some_and(|turn| matches!(turn.changes, Load::Known(_)))
-    }
-
     /// Nothing that was asked for is still awaited.
     pub fn is_settled(&self) -> bool {
         let is_asked = self.open_turn().is_some_and(|turn| turn.changes == Load::Asked);

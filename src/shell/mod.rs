@@ -318,7 +318,7 @@ impl Loop {
                             | Effect::LoadCommands { .. }
                             | Effect::LoadOutput { .. }
                     );
-                    // The very first screen waits for the list alone.
+                    // The very first screen waits for the turns alone.
                     if is_awaited && has_painted {
                         patience.get_or_insert_with(|| Instant::now() + NO_FLICKER);
                     }
@@ -329,7 +329,7 @@ impl Loop {
                     }
                 }
             }
-            if self.app.is_settled() || !has_painted && self.app.has_list() {
+            if self.app.is_settled() || !has_painted && !self.app.turns.is_empty() {
                 patience = None;
             }
         }
