@@ -51,6 +51,27 @@ fn repository(count: usize) -> PathBuf {
     work
 }
 
+/// A linked worktree of that repository; made once.
+fn linked(count: usize) -> PathBuf {
+    let main = repository(count);
+    let work = main.parent().unwrap().join("linked");
+    if !work.exists() {
+        git(&main, &["worktree", "add", "-q", "--detach", "../linked"], &[]);
+        // Old enough that no entry is racy.
+        std::thread::sleep(Duration::from_secs(2));
+        git(&work, &["update-index", "-q", "--refresh"], &[]);
+    }
+    work
+}
+
+/// Where git keeps something of a work tree, linked or not.
+fn git_path(work: &Path, what: &str) -> PathBuf {
+    let mut command = Command::new("git");
+    command.current_dir(work).args(["rev-parse", "--git-path", what]);
+    let path = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    work.join(path.trim_end())
+}
+
 fn name(number: usize) -> String {
     format!("part{}/dir{}/file{number}.rs", number / 5000, number / 50)
 }
@@ -84,20 +105,19 @@ fn compare(
         them.push(time(&mut theirs));
     }
     let (us, them) = (median(us), median(them));
-    println!("{what:<44} ours {us:>7.1} ms   git {them:>7.1} ms   ratio {:.2}", us / them);
+    println!("{what:<52} ours {us:>7.1} ms   git {them:>7.1} ms   ratio {:.2}", us / them);
 }
 
-fn measure(count: usize) {
-    let work = repository(count);
-    let place = work.parent().unwrap().join("place");
+fn measure(count: usize, work: &Path, kind: &str) {
+    let place = work.parent().unwrap().join(format!("place-{kind}"));
     let _ = fs::remove_dir_all(&place);
     fs::create_dir_all(place.join("theirs")).unwrap();
     let index = place.join("index");
-    fs::copy(work.join(".git/index"), &index).unwrap();
+    fs::copy(git_path(work, "index"), &index).unwrap();
     let (ours, theirs, alternate) =
-        (place.join("ours"), place.join("theirs"), work.join(".git/objects"));
+        (place.join("ours"), place.join("theirs"), git_path(work, "objects"));
     let mut snapshotter =
-        Snapshotter::open(&work, None, &ours, Some(&place.join("cache"))).unwrap().unwrap();
+        Snapshotter::open(work, None, &ours, Some(&place.join("cache"))).unwrap().unwrap();
     let mut take = || {
         // Opening included: a hook call pays for it each time.
         snapshotter.take(&AtomicBool::new(false)).unwrap();
@@ -108,15 +128,15 @@ fn measure(count: usize) {
         ("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternate.as_path()),
     ];
     let git_tree = || {
-        git(&work, &["add", "--all", "--ignore-errors"], &env);
-        git(&work, &["write-tree"], &env);
+        git(work, &["add", "--all", "--ignore-errors"], &env);
+        git(work, &["write-tree"], &env);
     };
     let change = |turn: usize| {
         for number in (0..50).map(|at| at * (count / 50)) {
             fs::write(work.join(name(number)), format!("changed in turn {turn}\n")).unwrap();
         }
     };
-    let label = |what: &str| format!("{count} files, {what}");
+    let label = |what: &str| format!("{count} files, {kind}, {what}");
     compare(&label("unchanged, against add + write-tree"), 9, |_| {}, &mut take, git_tree);
     compare(
         &label("unchanged, against status"),
@@ -124,14 +144,15 @@ fn measure(count: usize) {
         |_| {},
         &mut take,
         || {
-            git(&work, &["status", "--porcelain"], &[]);
+            git(work, &["status", "--porcelain"], &[]);
         },
     );
     compare(&label("50 changed, against add + write-tree"), 7, change, &mut take, git_tree);
-    git(&work, &["checkout", "-q", "."], &[]);
+    git(work, &["checkout", "-q", "."], &[]);
 }
 
 fn main() {
-    measure(10_000);
-    measure(100_000);
+    measure(10_000, &repository(10_000), "plain");
+    measure(100_000, &repository(100_000), "plain");
+    measure(100_000, &linked(100_000), "linked");
 }
