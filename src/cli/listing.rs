@@ -7,7 +7,7 @@ use crate::content::{Changes, FileChange, GitObjects};
 use crate::diff::Limit;
 use crate::reader::{Shown, compare, summary, write_patch};
 use crate::session::path::PathRules;
-use crate::session::{ChangesSource, FileDiff, FileStatus};
+use crate::session::{ChangesSource, FileDiff};
 use crate::text;
 use std::io::Write;
 
@@ -91,15 +91,7 @@ impl List {
         let (summary, failures) = summary(&self.objects, &self.changes, None, time, usize::MAX);
         let widest = summary.files.iter().map(|f| text::width(&f.display)).max().unwrap_or(0);
         for file in &summary.files {
-            let letter = match file.status {
-                FileStatus::Added => 'A',
-                FileStatus::Deleted => 'D',
-                FileStatus::Modified => 'M',
-                FileStatus::Renamed => 'R',
-                FileStatus::Copied => 'C',
-                FileStatus::TypeChanged => 'T',
-                FileStatus::ModeChanged => 'm',
-            };
+            let letter = file.status.letter();
             let display = text::clean(&file.display);
             let padding = widest.min(60).saturating_sub(text::width(&display));
             let counts = match (file.binary, file.oversized) {

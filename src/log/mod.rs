@@ -5,6 +5,7 @@
 //! [`LogFormat`] and one line in [`FORMATS`].
 
 mod acp;
+pub mod again;
 mod ahead;
 mod branches;
 mod claude;

@@ -7,8 +7,9 @@ use super::recorded::{self, Recorded};
 use super::texts::LogTexts;
 use crate::content::disk::canonical;
 use crate::content::{Changes, ContentError, GitObjects};
+use crate::log::again::LogRows;
 use crate::log::open::{LogError, LogFile};
-use crate::log::source::{Rows, Stored};
+use crate::log::source::Stored;
 use crate::log::{LogFormat, Output};
 use crate::record::session_key;
 use crate::replay::Replay;
@@ -16,7 +17,6 @@ use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
 use crate::session::{Damage, RanCommand, SessionInfo, TreePair, Turn};
 use crate::snapshot::compare::{TreePlace, changes_between};
-use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -208,7 +208,7 @@ impl Reader {
 
     /// What a turn changed, from the log alone.
     fn of_log(&mut self, record: &TurnRecord) -> Option<Changes> {
-        let (format, rows) = (self.format, self.stored.clone().map(Rows::new));
+        let rows = LogRows::new(self.format, self.stored.clone());
         self.place();
         let place = self.place.as_mut()?;
         place.add_git_dir(record);
@@ -218,8 +218,7 @@ impl Reader {
         }
         let base = self.transcript.header.base_commit.as_deref();
         let texts = LogTexts {
-            format,
-            rows: rows.and_then(Result::ok).map(RefCell::new),
+            rows,
             objects: &place.objects,
             is_here: place.is_here,
             base_tree: base.and_then(|commit| place.objects.resolve_tree(commit).ok()),

@@ -2,18 +2,15 @@
 
 use crate::content::disk::canonical;
 use crate::content::{Content, ContentId, GitObjects, Source};
-use crate::log::LogFormat;
-use crate::log::source::Rows;
+use crate::log::again::LogRows;
 use crate::replay::{State, Texts};
-use crate::session::event::{Edit, EditBody, EditSource, KnownText, KnownTextSource};
-use std::cell::RefCell;
+use crate::session::event::{Edit, EditBody, KnownText, KnownTextSource};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The texts of one opened session.
 pub(super) struct LogTexts<'a> {
-    pub(super) format: Option<&'static dyn LogFormat>,
-    pub(super) rows: Option<RefCell<Rows>>,
+    pub(super) rows: LogRows,
     pub(super) objects: &'a GitObjects,
     /// Whether the session's directory is on this machine.
     pub(super) is_here: bool,
@@ -29,22 +26,11 @@ impl LogTexts<'_> {
             _ => State::Unknown,
         }
     }
-
-    fn row(&self, place: &crate::session::event::Place) -> Option<Vec<u8>> {
-        self.rows.as_ref()?.borrow_mut().row(place).ok()
-    }
 }
 
 impl Texts for LogTexts<'_> {
     fn edit_body(&self, edit: &Edit, nth: usize) -> Option<Arc<EditBody>> {
-        match &edit.body {
-            EditSource::Kept(body) => Some(Arc::clone(body)),
-            EditSource::InLog { call, result } => {
-                let call = self.row(call)?;
-                let result = result.as_ref().and_then(|place| self.row(place));
-                Some(Arc::new(self.format?.edit_body(&call, result.as_deref(), nth)))
-            }
-        }
+        self.rows.edit_body(edit, nth)
     }
 
     fn known_text(&self, known: &KnownText) -> State {
@@ -52,8 +38,8 @@ impl Texts for LogTexts<'_> {
             KnownTextSource::Absent => return State::Absent,
             KnownTextSource::Kept(text) => Some(text.to_string()),
             KnownTextSource::InLog(place) => {
-                let row = self.row(place);
-                row.and_then(|row| self.format?.known_text(&row))
+                let row = self.rows.row(place);
+                row.and_then(|row| self.rows.format()?.known_text(&row))
             }
             KnownTextSource::File(path) => return self.read(&ContentId::File(path.into())),
         };

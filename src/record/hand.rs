@@ -1,10 +1,11 @@
 //! The turns in hand of one session: baselines, captures, ends.
 
 use super::capture::keep_file;
-use super::origin::{Calls, LogRows};
+use super::origin::Calls;
 use super::summary::Maker;
 use super::workspace::{Ground, Workspace};
 use crate::content::ContentId;
+use crate::log::again::LogRows;
 use crate::session::transcript::TurnRecord;
 use crate::store::kept::{Baseline, Capture, KeptSide, KeptTurn, Skipped};
 use crate::store::{Named, SessionStore, StoreError, Writer};

@@ -12,47 +12,14 @@
 
 use super::workspace::Workspace;
 use crate::content::{Content, ContentId, Pair, Source};
-use crate::log::LogFormat;
-use crate::log::source::{Rows, Stored};
+use crate::log::again::LogRows;
 use crate::replay::{Replay, State, Texts};
-use crate::session::event::{
-    Edit, EditAction, EditBody, EditOutcome, EditSource, KnownText, KnownTextSource,
-};
+use crate::session::event::{Edit, EditAction, EditBody, EditOutcome, KnownText, KnownTextSource};
 use crate::session::transcript::TurnRecord;
 use crate::session::{ChangedFile, FileStatus, Origin};
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The log that edits are read from again.
-#[derive(Default)]
-pub(super) struct LogRows {
-    format: Option<&'static dyn LogFormat>,
-    rows: Option<RefCell<Rows>>,
-}
-
-impl LogRows {
-    pub(super) fn new(format: &'static dyn LogFormat, stored: Option<Stored>) -> Self {
-        let rows = stored.and_then(|stored| Rows::new(stored).ok()).map(RefCell::new);
-        Self { format: Some(format), rows }
-    }
-
-    fn row(&self, place: &crate::session::event::Place) -> Option<Vec<u8>> {
-        self.rows.as_ref()?.borrow_mut().row(place).ok()
-    }
-
-    fn body(&self, edit: &Edit, nth: usize) -> Option<Arc<EditBody>> {
-        match &edit.body {
-            EditSource::Kept(body) => Some(Arc::clone(body)),
-            EditSource::InLog { call, result } => {
-                let call = self.row(call)?;
-                let result = result.as_ref().and_then(|place| self.row(place));
-                Some(Arc::new(self.format?.edit_body(&call, result.as_deref(), nth)))
-            }
-        }
-    }
-}
 
 /// What a turn's calls account for.
 pub(super) struct Calls {
@@ -87,7 +54,7 @@ impl Calls {
         };
         for (edit, nth) in with_places(record) {
             let path = workspace.rules.show(&workspace.real_path(&edit.path)).path;
-            if log.body(edit, nth).is_some_and(|body| says_change(&body)) {
+            if log.edit_body(edit, nth).is_some_and(|body| says_change(&body)) {
                 *calls.changed.entry(path.clone()).or_default() += 1;
             }
             calls.named.insert(path);
@@ -197,7 +164,7 @@ struct Baseline<'a> {
 
 impl Texts for Baseline<'_> {
     fn edit_body(&self, edit: &Edit, nth: usize) -> Option<Arc<EditBody>> {
-        self.log.body(edit, nth)
+        self.log.edit_body(edit, nth)
     }
 
     fn known_text(&self, known: &KnownText) -> State {

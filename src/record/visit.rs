@@ -2,9 +2,9 @@
 
 use super::RecordOptions;
 use super::hand::{Hands, now};
-use super::origin::LogRows;
 use super::seat::{Seat, Wanted, session_key};
 use crate::log::LogFormat;
+use crate::log::again::LogRows;
 use crate::log::source::Stored;
 use crate::session::transcript::TurnRecord;
 use crate::store::kept::{Baseline, KeptSession};
@@ -107,8 +107,8 @@ impl Visit {
         if !self.hands.take_up(turn, from, &self.known, note) {
             return Err(format!("turn {turn} is not recorded: the snapshot of its start is gone"));
         }
-        let log =
-            log.map_or_else(LogRows::default, |(format, stored)| LogRows::new(format, stored));
+        let log = log
+            .map_or_else(LogRows::default, |(format, stored)| LogRows::new(Some(format), stored));
         match self.hands.finish(record, true, false, &log, &self.cancel) {
             Ok(finished) => Ok(finished.map(|finished| finished.warnings).unwrap_or_default()),
             Err(error) => Err(format!("turn {turn} could not be kept: {error}")),

@@ -1,11 +1,11 @@
 //! The recorder's thread: what the log tells comes in, the disk is looked at, the store is written.
 
 use super::event::RecordEvent;
-use super::origin::LogRows;
 use super::seat::{Seat, Taking, Wanted};
 use super::summary::told;
 use super::turns::{Action, Turns};
 use super::{Input, RecordOptions};
+use crate::log::again::LogRows;
 use crate::store::{SessionStore, Store};
 use std::fs;
 use std::path::PathBuf;
@@ -127,7 +127,7 @@ impl<F: Fn(RecordEvent)> Worker<F> {
         self.news = Instant::now();
         match input {
             Input::Opened { path, format, stored } => {
-                self.log = LogRows::new(format, stored);
+                self.log = LogRows::new(Some(format), stored);
                 (self.log_path, self.format) = (path, format.name());
             }
             Input::Events(events) => {

@@ -298,6 +298,21 @@ pub enum FileStatus {
     ModeChanged,
 }
 
+impl FileStatus {
+    /// The letter that lists show, git's where git has one; a mere change of mode is `m`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::Added => "A",
+            Self::Deleted => "D",
+            Self::Modified => "M",
+            Self::Renamed => "R",
+            Self::Copied => "C",
+            Self::TypeChanged => "T",
+            Self::ModeChanged => "m",
+        }
+    }
+}
+
 /// One comparison, to the letter of the outside interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]

@@ -173,8 +173,8 @@ impl Line<'_, '_> {
         else {
             return;
         };
-        let (letter, role) = letter(file);
-        let x = self.write(self.area.x + 2, letter, role);
+        let letter = file.status.letter();
+        let x = self.write(self.area.x + 2, letter, status_role(file.status)) + 1;
         let mut parts = Vec::new();
         match turn.counts.get(at).copied().flatten() {
             Some(counts) if counts.binary => parts.push(("binary".into(), Role::Dim)),
@@ -239,15 +239,11 @@ fn files_word(files: usize) -> String {
     format!("{files} {}", if files == 1 { "file" } else { "files" })
 }
 
-fn letter(file: &ChangedFile) -> (&'static str, Role) {
-    match file.status {
-        FileStatus::Added => ("A ", Role::Added),
-        FileStatus::Deleted => ("D ", Role::Deleted),
-        FileStatus::Modified => ("M ", Role::Modified),
-        FileStatus::Renamed => ("R ", Role::Modified),
-        FileStatus::Copied => ("C ", Role::Added),
-        FileStatus::TypeChanged => ("T ", Role::Modified),
-        FileStatus::ModeChanged => ("m ", Role::Modified),
+fn status_role(status: FileStatus) -> Role {
+    match status {
+        FileStatus::Added | FileStatus::Copied => Role::Added,
+        FileStatus::Deleted => Role::Deleted,
+        _ => Role::Modified,
     }
 }
 
