@@ -24,10 +24,10 @@ const PARTS: usize = 2;
 
 /// So many stored bytes of a plain log are a part; of a zstd log, whole frames of at most as many,
 /// or one longer frame.
-const PART: usize = 1 << 20;
-const PACKED_PART: usize = 256 << 10;
+const PART: usize = 4 << 20;
+const PACKED_PART: usize = 512 << 10;
 
-/// A zstd log with a frame longer than this is unpacked on the caller's thread there.
+/// A frame longer than this is unpacked on the caller's thread.
 const LONGEST: usize = 2 << 20;
 
 /// Stored bytes of a log.
@@ -39,6 +39,11 @@ pub(super) struct Range<'a> {
 }
 
 impl Range<'_> {
+    /// A buffer of this length takes all of it, if it is a part of a zstd log.
+    fn piece(&self) -> usize {
+        usize::try_from(self.len).map_or(LONGEST, |len| len.min(LONGEST))
+    }
+
     /// Fills the buffer from `ahead` bytes behind the range's start, not past its end.
     fn read(&self, ahead: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.len.saturating_sub(ahead)).unwrap_or(usize::MAX);
@@ -72,8 +77,15 @@ pub(super) fn push<S: Sink>(
     }
     let mut stored = vec![0; LONGEST];
     let read = range.read(0, &mut stored)?;
-    decoder.push(&stored[..read], sink);
-    Ok(read as u64)
+    // Threads can go on where the frame in hand ends.
+    let used = match decoder.push_frame(&stored[..read], sink) {
+        0 => {
+            decoder.push(&stored[..read], sink);
+            read
+        }
+        used => used,
+    };
+    Ok(used as u64)
 }
 
 /// Has the parts of a range read by other threads.
@@ -180,6 +192,8 @@ fn work(
             }
             Some(frames) => {
                 frames.go_to(part.offset);
+                // No piece ends inside a frame.
+                buffer.resize(buffer.len().max(part.piece()), 0);
                 part.each_piece(&mut buffer, |bytes| frames.push(bytes, &mut digester))
             }
         };
@@ -246,9 +260,13 @@ impl<'a> Plan<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Range, WORTH, push};
+    use crate::log::Output;
+    use crate::log::decode::{Decoder, Encoding, Sink};
     use crate::log::open::{LogFile, OpenOptions};
     use crate::log::source::Stored;
-    use crate::log::{Output, ahead::WORTH};
+    use crate::session::Damage;
+    use crate::session::event::Place;
     use proptest::prelude::*;
     use std::path::Path;
     use std::sync::Arc;
@@ -273,6 +291,33 @@ mod tests {
             let _ = writeln!(text, "{row}");
         }
         text
+    }
+
+    /// What begins inside a frame is shared among the threads from the frame's end on.
+    #[test]
+    fn the_frame_in_hand_ends_before_threads_go_on() {
+        struct Count(u64);
+        impl Sink for Count {
+            fn line(&mut self, _: Place, _: &[u8]) {
+                self.0 += 1;
+            }
+            fn damage(&mut self, damage: Damage) {
+                panic!("{damage:?}");
+            }
+        }
+        let frame = zstd::encode_all(log().as_bytes(), 3).unwrap();
+        let bytes = frame.repeat(40);
+        let stored = Stored::Bytes(Arc::from(bytes.as_slice()));
+        let (mut decoder, mut lines) = (Decoder::new(Encoding::Zstd, 0, 1), Count(0));
+        decoder.push(&bytes[..1000], &mut lines);
+        let len = (bytes.len() - 1000) as u64;
+        let range = Range { stored: &stored, offset: 1000, len };
+        let first = push(range, &mut decoder, &mut lines).unwrap();
+        assert_eq!(first, frame.len() as u64 - 1000);
+        assert!(decoder.unpacker().is_between());
+        let rest = Range { stored: &stored, offset: frame.len() as u64, len: len - first };
+        assert_eq!(push(rest, &mut decoder, &mut lines).unwrap(), len - first);
+        assert_eq!(lines.0, 40 * log().lines().count() as u64);
     }
 
     fn read(bytes: &[u8], slice: u64) -> Output {

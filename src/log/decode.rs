@@ -81,6 +81,17 @@ impl Decoder {
         }
     }
 
+    /// Takes the next bytes of the file up to the end of the zstd frame in hand; gives how many
+    /// those are: 0 between frames.
+    pub(super) fn push_frame<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> usize {
+        match &mut self.unpacker {
+            Unpacker::Plain { .. } => 0,
+            Unpacker::Zstd(frames) => {
+                frames.push_frame(bytes, &mut Cutting { lines: &mut self.lines, sink })
+            }
+        }
+    }
+
     /// Says that the file ends here: a last line without `\n` is given, a torn frame is a damage.
     pub fn finish<S: Sink>(&mut self, sink: &mut S) {
         if let Unpacker::Zstd(frames) = &self.unpacker

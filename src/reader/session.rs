@@ -121,7 +121,7 @@ impl Reader {
     /// # Errors
     /// It cannot be read, or is no log of a known format.
     pub fn read_all(&mut self, mut log: LogFile) -> Result<(), LogError> {
-        const SLICE: u64 = 4 << 20;
+        const SLICE: u64 = 64 << 20;
         let mut output = Output::default();
         loop {
             let progress = log.step(SLICE, &mut output)?;
