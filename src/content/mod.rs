@@ -3,6 +3,7 @@
 //! A reader asks `Source` for one side of a file and never learns who answered.
 
 pub mod disk;
+mod loose;
 pub mod objects;
 mod upstream;
 

@@ -1,5 +1,6 @@
 //! Git objects: of a repository, and of object directories that stand alone or beside it.
 
+use super::loose::LooseBlobs;
 use super::{Content, ContentError, ContentId, Source, disk};
 use gix::objs::{Kind, TreeRefIter};
 use gix::odb::{Header as _, pack::Find as _};
@@ -20,6 +21,7 @@ pub const MAX_FILE_BYTES: u64 = 2_097_152;
 pub struct GitObjects {
     repository: Option<gix::Repository>,
     stores: Vec<gix::odb::Handle>,
+    loose: LooseBlobs,
     /// Blobs may be missing here because they were never fetched.
     partial_clone: bool,
     max_file_bytes: u64,
@@ -31,6 +33,7 @@ impl Default for GitObjects {
         Self {
             repository: None,
             stores: Vec::new(),
+            loose: LooseBlobs::default(),
             partial_clone: false,
             max_file_bytes: MAX_FILE_BYTES,
         }
@@ -198,16 +201,9 @@ impl GitObjects {
         }
     }
 
-    /// A loose object that is small as stored: it is read at once. To ask for its size first would
-    /// open it twice, and deflate makes nothing more than a thousand times smaller.
-    fn is_small_loose(&self, id: &oid) -> bool {
-        const SMALL: u64 = 32 << 10;
-        let hex = id.to_hex().to_string();
-        let (folder, name) = hex.split_at(2);
-        self.stores.iter().any(|store| {
-            let path = store.store_ref().path().join(folder).join(name);
-            fs::metadata(path).is_ok_and(|metadata| metadata.len() <= SMALL)
-        })
+    /// The bytes of a blob that is loose and small.
+    fn small_loose(&self, id: &oid) -> Option<Arc<[u8]>> {
+        self.stores_of(id).find_map(|store| self.loose.read(store.store_ref().path(), id))
     }
 
     /// The size of a blob in bytes, without reading it all.
@@ -293,11 +289,12 @@ impl Source for GitObjects {
             }
             ContentId::Blob { id, .. } | ContentId::TooLarge { id, .. } => {
                 let id = parse_id(id)?;
-                if !self.is_small_loose(&id) {
-                    let len = self.blob_size(&id)?;
-                    if len > self.max_file_bytes {
-                        return Ok(Content::Oversized { len });
-                    }
+                if let Some(blob) = self.small_loose(&id) {
+                    return Ok(Content::classify(blob, self.max_file_bytes));
+                }
+                let len = self.blob_size(&id)?;
+                if len > self.max_file_bytes {
+                    return Ok(Content::Oversized { len });
                 }
                 Ok(Content::classify(self.blob(&id)?, self.max_file_bytes))
             }
