@@ -1,7 +1,9 @@
-//! Small loose blobs, read with one open, one read and one inflation each.
+//! Loose blobs, read without the object database: one open, a read, and one inflation to where the bytes stay.
 
+use super::Content;
 use gix::objs::Kind;
-use gix::{oid, zlib};
+use gix::oid;
+use gix::zlib::{Decompress, FlushDecompress, Status};
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
@@ -9,21 +11,25 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A blob of more bytes than this, stored or inflated, is left to the object database.
+/// Room for the stored form of most files, and for what it inflates to.
 const STORED: usize = 32 << 10;
 const INFLATED: usize = 128 << 10;
+
+/// Larger blobs are left to the object database.
+const LARGEST: usize = 64 << 20;
 
 /// Reads blobs as git stores each in a file of its own ("loose"): zlib over `blob`, a space, the
 /// size in decimal, a NUL, and the bytes.
 ///
 /// The object database maps such a file into memory. With two threads at it, each unmapping halts
-/// the other, and a turn of a thousand files takes half as long again.
+/// the other, and a turn of a thousand files takes half as long again. It also inflates into a
+/// buffer from which a large text has to be copied.
 #[derive(Default)]
 pub(super) struct LooseBlobs(RefCell<Scratch>);
 
 #[derive(Default)]
 struct Scratch {
-    inflate: zlib::Inflate,
+    inflate: Decompress,
     stored: Vec<u8>,
     inflated: Vec<u8>,
 }
@@ -42,35 +48,95 @@ impl fmt::Debug for LooseBlobs {
 }
 
 impl LooseBlobs {
-    /// The bytes of a blob in an object directory. None where it is not there, not small, or not
-    /// as it should be: the object database tells which.
-    pub(super) fn read(&self, objects: &Path, id: &oid) -> Option<Arc<[u8]>> {
+    /// A blob of an object directory. None where it is not there, or not as it should be: the
+    /// object database tells which.
+    pub(super) fn read(&self, objects: &Path, id: &oid, max_bytes: u64) -> Option<Content> {
         let hex = id.to_hex().to_string();
         let (folder, name) = hex.split_at_checked(2)?;
-        let mut file = File::open(objects.join(folder).join(name)).ok()?;
-        let Scratch { inflate, stored, inflated } = &mut *self.0.borrow_mut();
+        let file = File::open(objects.join(folder).join(name)).ok()?;
+        self.0.borrow_mut().read(file, max_bytes)
+    }
+}
+
+impl Scratch {
+    fn read(&mut self, mut file: File, max_bytes: u64) -> Option<Content> {
+        let Self { inflate, stored, inflated } = self;
         stored.resize(STORED, 0);
         inflated.resize(INFLATED, 0);
         let len = fill(&mut file, stored)?;
         inflate.reset();
-        let (status, _, written) = inflate.once(stored.get(..len)?, inflated).ok()?;
-        let object = inflated.get(..written)?;
-        let (kind, size, header) = gix::objs::decode::loose_header(object).ok()?;
-        let blob = object.get(header..)?;
-        let whole = status == zlib::Status::StreamEnd && size == blob.len() as u64;
-        (whole && kind == Kind::Blob).then(|| blob.into())
+        let status =
+            inflate.decompress(stored.get(..len)?, inflated, FlushDecompress::None).ok()?;
+        let first = inflated.get(..usize::try_from(inflate.total_out()).ok()?)?;
+        let (kind, size, header) = gix::objs::decode::loose_header(first).ok()?;
+        if kind != Kind::Blob {
+            return None;
+        }
+        if size > max_bytes {
+            return Some(Content::Oversized { len: size });
+        }
+        let first = first.get(header..)?;
+        let size = usize::try_from(size).ok()?;
+        let blob = if status == Status::StreamEnd {
+            (first.len() == size).then(|| first.into())?
+        } else if size <= LARGEST {
+            let used = usize::try_from(inflate.total_in()).ok()?;
+            let mut rest = stored.get(used..len)?.to_vec();
+            if len == STORED {
+                // Deflating makes nothing much longer than it is.
+                let most = size as u64 + size as u64 / 512 + 4096;
+                file.take(most).read_to_end(&mut rest).ok()?;
+            }
+            inflate_rest(inflate, &rest, first, size)?
+        } else {
+            return None;
+        };
+        Some(Content::classify(blob, max_bytes))
     }
 }
 
-/// Reads a file that is shorter than the buffer; gives its length.
+/// Inflates the rest of a blob of which the first bytes are known.
+fn inflate_rest(
+    inflate: &mut Decompress,
+    mut stored: &[u8],
+    first: &[u8],
+    size: usize,
+) -> Option<Arc<[u8]>> {
+    let mut blob: Arc<[u8]> = std::iter::repeat_n(0, size).collect();
+    let bytes = Arc::get_mut(&mut blob)?;
+    bytes.get_mut(..first.len())?.copy_from_slice(first);
+    let mut filled = first.len();
+    // Shows what is longer than it says; the end of the stream is only seen with room to write.
+    let mut too_many = [0];
+    loop {
+        let before = (inflate.total_in(), inflate.total_out());
+        let room = bytes.get_mut(filled..)?;
+        let full = room.is_empty();
+        let room = if full { &mut too_many } else { room };
+        let status = inflate.decompress(stored, room, FlushDecompress::None).ok()?;
+        let read = usize::try_from(inflate.total_in() - before.0).ok()?;
+        let written = usize::try_from(inflate.total_out() - before.1).ok()?;
+        if full && written > 0 || status != Status::StreamEnd && read == 0 && written == 0 {
+            return None;
+        }
+        stored = stored.get(read..)?;
+        filled += written;
+        if status == Status::StreamEnd {
+            return (filled == size).then_some(blob);
+        }
+    }
+}
+
+/// Reads a file as far as the buffer goes; gives how many bytes that are.
 fn fill(file: &mut File, buffer: &mut [u8]) -> Option<usize> {
     let mut filled = 0;
-    loop {
-        match file.read(buffer.get_mut(filled..).filter(|rest| !rest.is_empty())?).ok()? {
-            0 => return Some(filled),
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest).ok()? {
+            0 => break,
             read => filled += read,
         }
     }
+    Some(filled)
 }
 
 #[cfg(test)]
@@ -80,7 +146,8 @@ mod tests {
     use std::fs;
 
     fn loose(object: &[u8], id: &ObjectId, objects: &Path) {
-        let mut zlib = zlib::stream::deflate::Write::new(Vec::new(), zlib::Compression::DEFAULT);
+        let mut zlib =
+            gix::zlib::stream::deflate::Write::new(Vec::new(), gix::zlib::Compression::DEFAULT);
         std::io::Write::write_all(&mut zlib, object).unwrap();
         std::io::Write::flush(&mut zlib).unwrap();
         let (folder, name) = (id.to_string()[..2].to_owned(), id.to_string()[2..].to_owned());
@@ -88,44 +155,65 @@ mod tests {
         fs::write(objects.join(folder).join(name), zlib.into_inner()).unwrap();
     }
 
+    fn id(number: u8) -> ObjectId {
+        ObjectId::from_hex(format!("{number:040x}").as_bytes()).unwrap()
+    }
+
+    fn varied(len: usize) -> Vec<u8> {
+        let mut random = 1_u32;
+        let mut next = || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 24) as u8 | 1
+        };
+        (0..len).map(|_| next()).collect()
+    }
+
     #[test]
-    fn only_small_whole_blobs_are_read() {
+    fn whole_blobs_of_any_size_are_read_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = LooseBlobs::default();
-        let mut next = 0_u8;
-        let mut read = |object: &[u8]| {
+        let mut next = 0;
+        let mut read = |header: &str, bytes: &[u8]| {
             next += 1;
-            let id = ObjectId::from_hex(format!("{next:040x}").as_bytes()).unwrap();
-            loose(object, &id, dir.path());
-            blobs.read(dir.path(), &id).map(|bytes| bytes.to_vec())
+            loose(&[header.as_bytes(), bytes].concat(), &id(next), dir.path());
+            blobs.read(dir.path(), &id(next), 2 << 20)
         };
-        assert_eq!(read(b"blob 5\0hello").as_deref(), Some(&b"hello"[..]));
-        assert_eq!(read(b"blob 0\0").as_deref(), Some(&b""[..]));
-        assert_eq!(read(b"blob 6\0hello"), None, "shorter than it says");
-        assert_eq!(read(b"blob 4\0hello"), None, "longer than it says");
-        assert_eq!(read(b"tree 5\0hello"), None);
-        assert_eq!(read(b"hello"), None);
-        let large = [&b"blob 200000\0"[..], &[b'x'; 200_000]].concat();
-        assert_eq!(read(&large), None);
-        let fits = [&b"blob 100000\0"[..], &[b'x'; 100_000]].concat();
-        assert_eq!(read(&fits).map(|bytes| bytes.len()), Some(100_000));
-        let absent = ObjectId::from_hex(b"ffffffffffffffffffffffffffffffffffffffff").unwrap();
-        assert_eq!(blobs.read(dir.path(), &absent), None);
+        // Around the lengths at which the rooms end, compressed well and not at all.
+        for len in [0, 1, 5, 32_000, INFLATED - 12, INFLATED, INFLATED + 1, 300_000, 1 << 20] {
+            for bytes in [vec![b'x'; len], varied(len)] {
+                let found = read(&format!("blob {len}\0"), &bytes);
+                assert!(found == Some(Content::Text(bytes.into())), "{len} bytes");
+                let bytes = varied(len);
+                assert_eq!(read(&format!("blob {}\0", len + 1), &bytes), None, "shorter: {len}");
+                if len > 0 {
+                    assert_eq!(read(&format!("blob {}\0", len - 1), &bytes), None, "longer: {len}");
+                }
+            }
+        }
+        let over = (2 << 20) + 1;
+        let oversized = Some(Content::Oversized { len: over });
+        assert_eq!(read(&format!("blob {over}\0"), b"whatever"), oversized);
+        assert_eq!(read("blob 3\0", b"a\0b"), Some(Content::Binary { len: 3 }));
+        assert_eq!(read("tree 5\0", b"hello"), None);
+        assert_eq!(read("", b"hello"), None);
+        assert_eq!(blobs.read(dir.path(), &id(255), 1), None, "not there");
     }
 
     #[test]
     fn a_broken_file_is_left_to_the_object_database() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = LooseBlobs::default();
-        let id = ObjectId::from_hex(&[b'a'; 40]).unwrap();
-        loose(b"blob 5\0hello", &id, dir.path());
-        let path = dir.path().join("aa").join("a".repeat(38));
-        let sound = fs::read(&path).unwrap();
-        for cut in 0..sound.len() {
-            fs::write(&path, &sound[..cut]).unwrap();
-            assert_eq!(blobs.read(dir.path(), &id), None, "cut at {cut}");
+        for len in [5, 200_000] {
+            let object = [format!("blob {len}\0").as_bytes(), &varied(len)].concat();
+            loose(&object, &id(1), dir.path());
+            let path = dir.path().join("00").join(&id(1).to_string()[2..]);
+            let sound = fs::read(&path).unwrap();
+            for cut in (0..sound.len()).step_by(sound.len() / 40 + 1) {
+                fs::write(&path, &sound[..cut]).unwrap();
+                assert_eq!(blobs.read(dir.path(), &id(1), 1 << 20), None, "cut at {cut}");
+            }
+            fs::write(&path, &sound).unwrap();
+            assert!(blobs.read(dir.path(), &id(1), 1 << 20).is_some(), "a fault leaves no trace");
         }
-        fs::write(&path, &sound).unwrap();
-        assert!(blobs.read(dir.path(), &id).is_some(), "a fault leaves no trace");
     }
 }

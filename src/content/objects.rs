@@ -201,9 +201,10 @@ impl GitObjects {
         }
     }
 
-    /// The bytes of a blob that is loose and small.
-    fn small_loose(&self, id: &oid) -> Option<Arc<[u8]>> {
-        self.stores_of(id).find_map(|store| self.loose.read(store.store_ref().path(), id))
+    /// What a loose blob is.
+    fn loose_blob(&self, id: &oid) -> Option<Content> {
+        let most = self.max_file_bytes;
+        self.stores_of(id).find_map(|store| self.loose.read(store.store_ref().path(), id, most))
     }
 
     /// The size of a blob in bytes, without reading it all.
@@ -289,8 +290,8 @@ impl Source for GitObjects {
             }
             ContentId::Blob { id, .. } | ContentId::TooLarge { id, .. } => {
                 let id = parse_id(id)?;
-                if let Some(blob) = self.small_loose(&id) {
-                    return Ok(Content::classify(blob, self.max_file_bytes));
+                if let Some(blob) = self.loose_blob(&id) {
+                    return Ok(blob);
                 }
                 let len = self.blob_size(&id)?;
                 if len > self.max_file_bytes {

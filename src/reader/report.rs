@@ -1,6 +1,7 @@
 //! Changes → the summary of the outside interface: counted, capped, in order.
 
-use super::compare::{Counts, Shown, compare};
+use super::compare::{Counts, Shown, compare, compare_soon};
+use super::recent::Recent;
 use crate::content::{Changes, FileChange, GitObjects};
 use crate::diff::Limit;
 use crate::session::ChangesSummary;
@@ -15,6 +16,7 @@ const FEW: usize = 50;
 /// hands the counts over in small groups as they are found. Ends early when `cancel` is set.
 pub fn count_all(
     objects: &GitObjects,
+    recent: &Recent,
     changes: &Changes,
     time: Option<Duration>,
     cancel: &Arc<AtomicBool>,
@@ -28,13 +30,19 @@ pub fn count_all(
         .filter_map(|(at, change)| (!change.counted).then_some(at))
         .collect();
     let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let few = todo.len() <= FEW || threads == 1;
     let work = |objects: &GitObjects| {
         let mut group = Vec::new();
         while let Some(at) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Some(change) = changes.files.get(*at) else { break };
             let mut limit = time.map_or_else(Limit::default, Limit::within);
             limit.cancel = Arc::clone(cancel);
-            let Ok(shown) = compare(objects, change, &limit) else { break };
+            let made = recent.compare(change, &limit, || match few {
+                true => compare_soon(objects, change, &limit),
+                false => compare(objects, change, &limit),
+            });
+            let Ok(shown) = made else { break };
             group.push((*at, shown.counts()));
             if group.len() == GROUP {
                 found(std::mem::take(&mut group));
@@ -44,8 +52,7 @@ pub fn count_all(
             found(group);
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-    if todo.len() <= FEW || threads == 1 {
+    if few {
         return work(objects);
     }
     std::thread::scope(|scope| {
@@ -67,7 +74,8 @@ pub fn summary(
     max_files: usize,
 ) -> (ChangesSummary, Vec<String>) {
     let counts = Mutex::new(vec![None; changes.files.len()]);
-    count_all(objects, changes, Some(time), &Arc::default(), &|found| {
+    let recent = Recent::default();
+    count_all(objects, &recent, changes, Some(time), &Arc::default(), &|found| {
         let Ok(mut counts) = counts.lock() else { return };
         for (at, count) in found {
             if let Some(slot) = counts.get_mut(at) {

@@ -13,7 +13,7 @@ use crate::content::{Changes, GitObjects};
 use crate::log::Places;
 use crate::log::open::{LogFile, OpenOptions};
 use crate::log::tail;
-use crate::reader::{ReadOptions, TurnHead};
+use crate::reader::{ReadOptions, Recent, TurnHead};
 use crate::record::{RecordOptions, Recorder};
 use crate::session::{SessionInfo, TurnState};
 use crate::view::{Theme, draw};
@@ -185,10 +185,11 @@ impl World {
     ) -> anyhow::Result<(Self, Option<Recorder>)> {
         let mut recorder = None;
         let objects: Objects = Arc::new(Mutex::new(GitObjects::default()));
-        let time = settings.diff_timeout;
+        let (recent, time) = (Arc::<Recent>::default(), settings.diff_timeout);
+        let (ours, theirs) = (Arc::clone(&objects), Arc::clone(&recent));
         let mut world = Self {
-            comparer: workers::comparer(Arc::clone(&objects), time, Arc::clone(send))?,
-            counter: workers::counter(Arc::clone(&objects), time, Arc::clone(send))?,
+            comparer: workers::comparer(ours, theirs, time, Arc::clone(send))?,
+            counter: workers::counter(Arc::clone(&objects), recent, time, Arc::clone(send))?,
             searcher: workers::searcher(Arc::clone(send))?,
             asks: None,
             tail: None,

@@ -5,7 +5,7 @@ use crate::app::{Base, Event, Shown, Subject};
 use crate::content::{Changes, GitObjects};
 use crate::diff::{Comparison, Limit};
 use crate::layout::{Plan, search_rows};
-use crate::reader::{compare_soon, count_all, whole};
+use crate::reader::{Recent, compare_soon, count_all, whole};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -57,6 +57,7 @@ fn told(send: &Send, what: &'static str) -> impl Fn() + std::marker::Send + 'sta
 /// Compares the newest subject; where time runs out, shows that and goes on.
 pub(super) fn comparer(
     objects: Objects,
+    recent: Arc<Recent>,
     timeout: Duration,
     send: Send,
 ) -> io::Result<Newest<CompareJob>> {
@@ -68,7 +69,10 @@ pub(super) fn comparer(
             let deadline = Instant::now().checked_add(time);
             let limit = Limit { deadline, cancel: Arc::clone(cancel) };
             match &job.subject {
-                Subject::Change(change) => compare_soon(&objects, change, &limit).ok(),
+                Subject::Change(change) => {
+                    let make = || compare_soon(&objects, change, &limit);
+                    recent.compare(change, &limit, make).ok()
+                }
                 Subject::Anyway(change) => {
                     let objects = objects.clone().with_max_file_bytes(u64::MAX);
                     compare_soon(&objects, change, &limit).ok()
@@ -94,6 +98,7 @@ pub(super) fn comparer(
 /// Counts the files of the newest list.
 pub(super) fn counter(
     objects: Objects,
+    recent: Arc<Recent>,
     timeout: Duration,
     send: Send,
 ) -> io::Result<Newest<CountJob>> {
@@ -104,7 +109,7 @@ pub(super) fn counter(
         let found = |counts| {
             send(Event::Counted { turn, revision, base, counts });
         };
-        count_all(&objects, &job.changes, Some(timeout), cancel, &found);
+        count_all(&objects, &recent, &job.changes, Some(timeout), cancel, &found);
     };
     Newest::start("count", work, failed)
 }
