@@ -25,33 +25,27 @@ const PARALLEL: usize = 1 << 19;
 
 /// Gives each line its class.
 pub(super) fn classify(old: &Text, new: &Text, limit: &Limit) -> Result<Classes, Stop> {
-    // Most lines of a text are unlike each other: room for all of them saves growing step by step.
-    // A very large table is left to grow, so that a limit is kept to.
-    const MOST: u32 = 1 << 20;
     let state = DefaultHashBuilder::default();
     let parallel = old.bytes().len() + new.bytes().len() >= PARALLEL;
-    let (old_hashes, new_hashes) =
-        both(parallel, || hashes(old, &state, limit), || hashes(new, &state, limit));
-    let mut interner = Interner {
-        table: HashTable::with_capacity(old.len().min(MOST) as usize),
-        lines: Vec::new(),
-        hashes: Vec::new(),
-        counts: Vec::new(),
-        indents: Vec::new(),
-    };
-    let old = interner.intern(old, old_hashes?, 0, limit)?;
-    let new = interner.intern(new, new_hashes?, 1, limit)?;
+    let mut interner = Interner::with_room_for(old.len());
+    let (hashes, old) =
+        both(parallel, || hashes(new, &state, limit), || interner.intern_old(old, &state, limit));
+    let (old, new) = (old?, interner.intern_new(new, hashes?, limit)?);
     Ok(Classes { old, new, counts: interner.counts, indents: interner.indents })
 }
 
-/// Half of the hash of each line. Equal lines have equal ones; what else collides is told apart
-/// by its bytes.
+/// Half of the hash of a line. Equal lines have equal ones; what else collides is told apart by
+/// its bytes.
+fn half_hash(line: &[u8], state: &DefaultHashBuilder) -> u32 {
+    (state.hash_one(line) >> 32) as u32
+}
+
 fn hashes(text: &Text, state: &DefaultHashBuilder, limit: &Limit) -> Result<Vec<u32>, Stop> {
     let mut ticker = Ticker::new(limit);
     let mut hashes = Vec::with_capacity(text.len() as usize);
     for line in text.lines(0..text.len()) {
         ticker.add(line.len() / 8 + 8)?;
-        hashes.push((state.hash_one(line) >> 32) as u32);
+        hashes.push(half_hash(line, state));
     }
     Ok(hashes)
 }
@@ -65,33 +59,68 @@ struct Interner<'a> {
     hashes: Vec<u32>,
     counts: Vec<[u32; 2]>,
     indents: Vec<Indent>,
+    /// Classes are numbered as they appear, and texts resemble each other: behind a line that the
+    /// old text has once, most often the next class comes. To try it is much cheaper than to look
+    /// into a large table.
+    next: u32,
 }
 
 impl<'a> Interner<'a> {
-    /// Turns the hashes of a text's lines into their classes, in place.
-    fn intern(
+    /// Most lines of a text are unlike each other: room for all of them saves growing step by step.
+    /// A very large table is left to grow, so that a limit is kept to.
+    fn with_room_for(lines: u32) -> Self {
+        const MOST: u32 = 1 << 20;
+        let lines = lines.min(MOST) as usize;
+        Self {
+            table: HashTable::with_capacity(lines),
+            lines: Vec::with_capacity(lines),
+            hashes: Vec::with_capacity(lines),
+            counts: Vec::with_capacity(lines),
+            indents: Vec::with_capacity(lines),
+            next: 0,
+        }
+    }
+
+    /// The classes of the old text's lines.
+    fn intern_old(
         &mut self,
         text: &'a Text,
-        mut hashes: Vec<u32>,
-        side: usize,
+        state: &DefaultHashBuilder,
         limit: &Limit,
     ) -> Result<Vec<u32>, Stop> {
         let mut ticker = Ticker::new(limit);
-        // Classes are numbered as they appear, and texts resemble each other: behind a line that
-        // the old text has once, most often the next class comes. To try it is much cheaper than
-        // to look into a large table.
-        let mut next = 0;
+        let mut classes = Vec::with_capacity(text.len() as usize);
+        for line in text.lines(0..text.len()) {
+            ticker.add(line.len() / 8 + 24)?;
+            classes.push(self.intern(half_hash(line, state), line, 0));
+        }
+        self.next = 0;
+        Ok(classes)
+    }
+
+    /// Turns the hashes of the new text's lines into their classes, in place.
+    fn intern_new(
+        &mut self,
+        text: &'a Text,
+        mut hashes: Vec<u32>,
+        limit: &Limit,
+    ) -> Result<Vec<u32>, Stop> {
+        let mut ticker = Ticker::new(limit);
         for (slot, line) in hashes.iter_mut().zip(text.lines(0..text.len())) {
             ticker.add(line.len() / 8 + 16)?;
-            let class = if self.is(next, *slot, line) { next } else { self.class(*slot, line) };
-            let counts = &mut self.counts[class as usize];
-            counts[side] += 1;
-            if counts[0] == 1 {
-                next = class + 1;
-            }
-            *slot = class;
+            *slot = self.intern(*slot, line, 1);
         }
         Ok(hashes)
+    }
+
+    fn intern(&mut self, hash: u32, line: &'a [u8], side: usize) -> u32 {
+        let class = if self.is(self.next, hash, line) { self.next } else { self.class(hash, line) };
+        let counts = &mut self.counts[class as usize];
+        counts[side] += 1;
+        if counts[0] == 1 {
+            self.next = class + 1;
+        }
+        class
     }
 
     fn is(&self, class: u32, hash: u32, line: &[u8]) -> bool {
