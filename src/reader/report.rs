@@ -38,9 +38,12 @@ pub fn count_all(
             let Some(change) = changes.files.get(*at) else { break };
             let mut limit = time.map_or_else(Limit::default, Limit::within);
             limit.cancel = Arc::clone(cancel);
-            let made = recent.compare(change, &limit, || match few {
-                true => compare_soon(objects, change, &limit),
-                false => compare(objects, change, &limit),
+            let made = recent.compare(change, &limit, || {
+                if few {
+                    compare_soon(objects, change, &limit)
+                } else {
+                    compare(objects, change, &limit)
+                }
             });
             let Ok(shown) = made else { break };
             group.push((*at, shown.counts()));
