@@ -31,12 +31,23 @@ impl Seat {
 
     /// Where a home directory is prepared, which is the current one too.
     fn in_home(scratch: Scratch, arguments: &[&str], cols: u16, rows: u16) -> Self {
+        Self::with(scratch, arguments, (cols, rows), &[("TERM", "xterm-256color")])
+    }
+
+    fn with(
+        scratch: Scratch,
+        arguments: &[&str],
+        (cols, rows): (u16, u16),
+        environment: &[(&str, &str)],
+    ) -> Self {
         let pair = native_pty_system().openpty(size(cols, rows)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_handback"));
         command.args(arguments);
         command.env_clear();
         command.env("HOME", scratch.path("."));
-        command.env("TERM", "xterm-256color");
+        for (name, value) in environment {
+            command.env(name, value);
+        }
         command.cwd(scratch.path("."));
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
@@ -282,38 +293,117 @@ fn processor_ticks(seat: &Seat) -> u64 {
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
+/// All that the program writes in a terminal with this environment, up to the first screen.
+fn written(environment: &[(&str, &str)]) -> String {
+    let mut seat = Seat::with(Scratch::new(), &[], (80, 24), environment);
+    seat.until("check.sh");
+    seat.keys("q");
+    while seat.pump(Duration::from_millis(200)) {}
+    String::from_utf8_lossy(&seat.raw).into_owned()
+}
+
+/// The parameters of all "select graphic rendition" sequences (ECMA-48, 8.3.117).
+fn renditions(text: &str) -> Vec<&str> {
+    text.split("\x1b[")
+        .filter_map(|rest| rest.split_once('m').map(|(parameters, _)| parameters))
+        .filter(|found| found.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
+        .collect()
+}
+
+fn is_colour(parameters: &str) -> bool {
+    let mut numbers = parameters.split(';').filter_map(|number| number.parse::<u32>().ok());
+    numbers.any(|number| matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107))
+}
+
 #[test]
 fn without_colour_there_is_none() {
-    let scratch = Scratch::new();
-    let pair = native_pty_system().openpty(size(80, 24)).unwrap();
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_handback"));
-    command.env_clear();
-    command.env("HOME", scratch.path("."));
-    command.env("TERM", "xterm-256color");
-    command.env("NO_COLOR", "1");
-    command.cwd(scratch.path("."));
-    let mut child = pair.slave.spawn_command(command).unwrap();
-    drop(pair.slave);
-    let mut reader = pair.master.try_clone_reader().unwrap();
-    let mut keyboard = pair.master.take_writer().unwrap();
-    let mut raw = Vec::new();
-    let mut buffer = vec![0; 1 << 16];
-    while !String::from_utf8_lossy(&raw).contains("check.sh") {
-        let read = reader.read(&mut buffer).unwrap();
-        raw.extend_from_slice(&buffer[..read]);
-    }
-    keyboard.write_all(b"q").unwrap();
-    let _ = child.wait();
-    let text = String::from_utf8_lossy(&raw);
-    let coloured = ["[38;", "[48;", "[3", "[4"].iter().any(|code| {
-        text.match_indices(code).any(|(at, _)| {
-            let rest = &text[at + 1..];
-            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(0);
-            rest[end..].starts_with('m')
-                && rest[..end].split(';').any(|code| {
-                    matches!(code.parse::<u32>(), Ok(30..=37 | 40..=47 | 38 | 48 | 90..=107))
-                })
-        })
+    let text = written(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")]);
+    let found = renditions(&text);
+    assert!(!found.is_empty(), "bold and underline are left");
+    assert!(!found.iter().any(|parameters| is_colour(parameters)), "{found:?}");
+}
+
+#[test]
+fn a_terminal_is_written_the_colours_that_it_has() {
+    let deep = |text: &str| {
+        let found = renditions(text);
+        let of = |wanted: &[&str]| found.iter().any(|p| wanted.iter().any(|w| p.contains(w)));
+        (of(&["38;2;", "48;2;"]), of(&["38;5;", "48;5;"]), found.iter().any(|p| is_colour(p)))
+    };
+    assert_eq!(deep(&written(&[("TERM", "xterm-256color")])), (false, true, true));
+    let full = [("TERM", "xterm-256color"), ("COLORTERM", "truecolor")];
+    assert!(deep(&written(&full)).0);
+    let sixteen = written(&[("TERM", "xterm")]);
+    assert!(!deep(&sixteen).0);
+    // What is written as one of 256 must be one of the sixteen that any terminal has.
+    let beyond = renditions(&sixteen).into_iter().filter_map(|parameters| {
+        let (_, number) = parameters.rsplit_once("8;5;")?;
+        number.split(';').next()?.parse::<u32>().ok().filter(|number| *number > 15)
     });
-    assert!(!coloured, "{text:?}");
+    assert_eq!(beyond.count(), 0);
+}
+
+#[test]
+fn the_smallest_screen_is_twenty_by_five() {
+    let mut seat = Seat::at(&[], 20, 5);
+    seat.until("presented");
+    for (cols, rows, wanted) in [(19, 5, "too small"), (20, 4, "too small"), (5, 2, "5×2")] {
+        seat.master.resize(size(cols, rows)).unwrap();
+        seat.screen.screen_mut().set_size(rows, cols);
+        seat.until(wanted);
+        assert!(!seat.screen.screen().contents().contains("presented"), "{cols}x{rows}");
+        seat.master.resize(size(20, 5)).unwrap();
+        seat.screen.screen_mut().set_size(5, 20);
+        seat.until("presented");
+    }
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+/// Two files of few different lines in no order: git's search takes seconds for them.
+fn hard_pair(scratch: &Scratch) {
+    let mut random: u32 = 1;
+    let mut text = || {
+        let mut line = || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            format!("line {}\n", random >> 29)
+        };
+        (0..300_000).map(|_| line()).collect::<String>()
+    };
+    std::fs::write(scratch.path("old"), text()).unwrap();
+    std::fs::write(scratch.path("new"), text()).unwrap();
+}
+
+#[test]
+fn keys_are_obeyed_and_it_ends_at_once_while_a_comparison_is_made() {
+    let arguments = ["diff", "--review", "--max-file-bytes", "100000000", "old", "new"];
+    let mut ends = Vec::new();
+    for _ in 0..3 {
+        let scratch = Scratch::new();
+        hard_pair(&scratch);
+        let mut seat = Seat::in_home(scratch, &arguments, 100, 30);
+        // The coarse answer is there; the exact one is being made.
+        seat.until("coarse");
+        let mut answers = Vec::new();
+        for _ in 0..10 {
+            for (key, wanted) in [("?", "page down"), ("?", "line ")] {
+                let start = Instant::now();
+                seat.keys(key);
+                seat.until(wanted);
+                answers.push(start.elapsed());
+            }
+        }
+        answers.sort();
+        assert!(answers[10] < Duration::from_millis(50), "{answers:?}");
+        assert!(seat.screen.screen().contents().contains("coarse"), "the comparison was no work");
+        let start = Instant::now();
+        seat.keys("q");
+        while seat.child.try_wait().unwrap().is_none() {
+            seat.pump(Duration::from_millis(1));
+        }
+        ends.push(start.elapsed());
+        assert_eq!(seat.end(), 0);
+    }
+    let best = ends.iter().min().unwrap();
+    assert!(*best < Duration::from_millis(50), "{ends:?}");
 }

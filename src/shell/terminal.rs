@@ -116,3 +116,53 @@ fn chord(key: KeyEvent) -> Option<Chord> {
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     Some(Chord { key: key_of, ctrl, alt })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
+    use std::io::Read;
+
+    /// Run in a terminal of its own by the test below.
+    #[test]
+    #[ignore = "it panics, and the test below looks on"]
+    fn it_dies_while_it_has_the_terminal() {
+        let _terminal = Terminal::take().unwrap();
+        panic!("a fault");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_speaks() {
+        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
+        let test = "shell::terminal::tests::it_dies_while_it_has_the_terminal";
+        command.args(["--ignored", "--exact", "--nocapture", "--test-threads=1", test]);
+        let before = line_flags(&*pair.master);
+        let mut child = pair.slave.spawn_command(command).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut output = Vec::new();
+            let mut buffer = [0; 4096];
+            // The other end is gone: an error on Linux.
+            while let Ok(read @ 1..) = reader.read(&mut buffer) {
+                output.extend_from_slice(&buffer[..read]);
+            }
+            output
+        });
+        child.wait().unwrap();
+        let after = line_flags(&*pair.master);
+        drop(pair.slave);
+        let written = reading.join().unwrap();
+        let find = |wanted: &[u8]| memchr::memmem::find(&written, wanted);
+        let all = String::from_utf8_lossy(&written);
+        assert!(find(ENTER) < find(LEAVE) && find(LEAVE) < find(b"a fault"), "{all}");
+        assert!(find(ENTER).is_some(), "{all}");
+        assert!(before.contains("ICANON"), "{before}");
+        assert_eq!(before, after);
+    }
+
+    fn line_flags(terminal: &dyn MasterPty) -> String {
+        format!("{:?}", terminal.get_termios().unwrap().local_flags)
+    }
+}
