@@ -5,6 +5,7 @@ use crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Alternate screen, no cursor, pasted text told from typed.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[?2004h";
@@ -71,6 +72,10 @@ pub(super) fn size() -> (u16, u16) {
 
 /// Waits for input and hands it over, until the terminal or the receiver is gone.
 pub(super) fn read_input(send: &dyn Fn(Event) -> bool) {
+    // Asking for input is what makes changes of the size heard; one may have come before.
+    let _ = event::poll(Duration::ZERO);
+    let (width, height) = size();
+    send(Event::Resize(width, height));
     loop {
         let event = match event::read() {
             Ok(event::Event::Key(key)) if key.kind != KeyEventKind::Release => {
