@@ -136,6 +136,8 @@ fn another_session_is_picked_and_a_newer_one_offered() {
     seat.until("a newer session: S");
     seat.keys("S");
     seat.until("3/3");
+    seat.until("dsh          1 turns  Prompt of third");
+    seat.until("dsh          1 turns  Prompt of first");
     seat.keys("\r");
     seat.until("file-of-third");
     seat.keys("q");

@@ -27,7 +27,7 @@ pub use event::{Effect, Event, Live, Subject};
 pub use history::History;
 pub use notes::size;
 pub use outline::{Item, Load, Outline, TurnView};
-pub use picker::{Picker, SessionRow, age};
+pub use picker::{Picker, SessionRow, TurnCount, age};
 pub use prompt::Prompt;
 pub use ran::{Printed, Ran};
 pub use update::update;

@@ -23,6 +23,7 @@ use newest::Newest;
 pub use painter::Painter;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use sessions::BriefJob;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use std::io::{self, BufWriter, Stdout};
 use std::path::PathBuf;
@@ -171,6 +172,7 @@ struct World {
     comparer: Newest<CompareJob>,
     counter: Newest<CountJob>,
     searcher: Newest<SearchJob>,
+    briefer: Newest<BriefJob>,
     /// The session's thread; none where there is no log.
     asks: Option<Sender<Ask>>,
     /// Dropping it stops the follower.
@@ -190,6 +192,7 @@ impl World {
             comparer: workers::comparer(Arc::clone(&objects), time, Arc::clone(send))?,
             counter: workers::counter(Arc::clone(&objects), time, Arc::clone(send))?,
             searcher: workers::searcher(Arc::clone(send))?,
+            briefer: sessions::briefer(Arc::clone(send))?,
             asks: None,
             tail: None,
         };
@@ -364,6 +367,10 @@ impl Loop {
             Effect::FindSessions => {
                 sessions::list(self.settings.places.clone(), sender(&self.inbox, self.session))?;
             }
+            Effect::CountTurns { request, rows } => {
+                self.world.briefer.post(BriefJob { request, rows });
+            }
+            Effect::StopCounting => self.world.briefer.cancel(),
             Effect::OpenSession(row) => self.open(*row)?,
             Effect::Count { turn, revision, base, changes } => {
                 self.world.counter.post(CountJob { turn, revision, base, changes });
