@@ -266,6 +266,7 @@ fn turn_of(event: &LogEvent) -> Option<u32> {
         LogEvent::Edit(edit) => Some(edit.turn),
         LogEvent::Command(command) => Some(command.turn),
         LogEvent::KnownText(known) => Some(known.turn),
+        LogEvent::Delegated(call) => Some(call.turn),
         LogEvent::Reset
         | LogEvent::Header(_)
         | LogEvent::Inherited

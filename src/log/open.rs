@@ -1,5 +1,6 @@
 //! An open log: which format it is, and its bytes fed to that format's reader, slice by slice.
 
+use super::companions::Companions;
 use super::lines::Lines;
 use super::newest::newest_turn;
 use super::source::{Rows, Stored};
@@ -89,7 +90,7 @@ pub struct LogFile {
 }
 
 enum Body {
-    Lines(Box<Lines>),
+    Lines(Box<Lines>, Companions),
     Whole {
         format: &'static dyn LogFormat,
         whole: &'static dyn WholeLog,
@@ -101,7 +102,7 @@ enum Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Lines(_) => "Lines",
+            Self::Lines(..) => "Lines",
             Self::Whole { .. } => "Whole",
         })
     }
@@ -135,7 +136,10 @@ impl LogFile {
     ) -> Result<Self, LogError> {
         let forced = forced(options.format.as_deref())?;
         let lines = Lines::new(stored, forced, name);
-        Ok(Self { path: name.to_owned(), body: Body::Lines(Box::new(lines)) })
+        Ok(Self {
+            path: name.to_owned(),
+            body: Body::Lines(Box::new(lines), Companions::default()),
+        })
     }
 
     /// Its path, or the name that stands for it.
@@ -146,7 +150,7 @@ impl LogFile {
     /// Its format, once that is known.
     pub fn format(&self) -> Option<&'static dyn LogFormat> {
         match &self.body {
-            Body::Lines(lines) => lines.format(),
+            Body::Lines(lines, _) => lines.format(),
             Body::Whole { format, .. } => Some(*format),
         }
     }
@@ -154,7 +158,7 @@ impl LogFile {
     /// The stored bytes, for a log of lines.
     pub fn stored(&self) -> Option<&Stored> {
         match &self.body {
-            Body::Lines(lines) => Some(lines.stored()),
+            Body::Lines(lines, _) => Some(lines.stored()),
             Body::Whole { .. } => None,
         }
     }
@@ -180,7 +184,7 @@ impl LogFile {
     /// Stored bytes read so far.
     pub fn position(&self) -> u64 {
         match &self.body {
-            Body::Lines(lines) => lines.position(),
+            Body::Lines(lines, _) => lines.position(),
             Body::Whole { .. } => 0,
         }
     }
@@ -188,9 +192,19 @@ impl LogFile {
     /// Whether the log still holds what was read last before the position.
     pub(super) fn still_stands(&self) -> bool {
         match &self.body {
-            Body::Lines(lines) => lines.still_stands(),
+            Body::Lines(lines, _) => lines.still_stands(),
             Body::Whole { .. } => true,
         }
+    }
+
+    /// Whether logs of sub-agents belong to it, which grow on their own.
+    pub(super) fn has_companions(&self) -> bool {
+        matches!(&self.body, Body::Lines(_, companions) if companions.any())
+    }
+
+    /// Whether a sub-agent's log is another than the one that was told.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(&self.body, Body::Lines(_, companions) if companions.is_stale())
     }
 
     /// Reads on for about `max_bytes` stored bytes and appends what they tell. The first events of
@@ -200,7 +214,18 @@ impl LogFile {
     /// The file cannot be read, or is no log of a known format.
     pub fn step(&mut self, max_bytes: u64, out: &mut Output) -> Result<Progress, LogError> {
         match &mut self.body {
-            Body::Lines(lines) => lines.step(&self.path, max_bytes, out),
+            Body::Lines(lines, companions) => {
+                let from = out.events.len();
+                let mut progress = lines.step(&self.path, max_bytes, out)?;
+                companions.hear(out.events.get(from..).unwrap_or_default());
+                if progress.caught_up
+                    && companions.any()
+                    && let Some(format) = lines.format()
+                {
+                    progress.caught_up = companions.step(format, &self.path, max_bytes, out);
+                }
+                Ok(progress)
+            }
             Body::Whole { whole, session, version, .. } => {
                 let mut read = || -> io::Result<()> {
                     let now = whole.version(&self.path)?;
@@ -223,7 +248,17 @@ impl LogFile {
     pub fn read_all(&mut self, out: &mut Output) -> Result<(), LogError> {
         while !self.step(u64::MAX, out)?.caught_up {}
         match &mut self.body {
-            Body::Lines(lines) => lines.finish(&self.path, out),
+            Body::Lines(lines, companions) => {
+                let from = out.events.len();
+                lines.finish(&self.path, out)?;
+                companions.hear(out.events.get(from..).unwrap_or_default());
+                if companions.any()
+                    && let Some(format) = lines.format()
+                {
+                    companions.finish(format, &self.path, out);
+                }
+                Ok(())
+            }
             Body::Whole { .. } => Ok(()),
         }
     }

@@ -114,7 +114,7 @@ impl Transcript {
                 record.state = state;
                 record.ended_at = at.or(record.ended_at);
             }
-            LogEvent::Edit(edit) => self.turn_mut(edit.turn).edits.push(edit),
+            LogEvent::Edit(edit) => self.turn_mut(edit.turn).take_edit(edit),
             LogEvent::EditSettled { turn, call_id, outcome, result, body } => {
                 let record = self.turn_mut(turn);
                 record.tool_settled = true;
@@ -130,14 +130,20 @@ impl Transcript {
                 }
             }
             LogEvent::Command(call) => {
-                self.turn_mut(call.turn).commands.push(CommandRecord {
-                    call,
-                    exit_code: None,
-                    outcome: CommandOutcome::Unknown,
-                    result: None,
-                    output: None,
-                    settled: false,
-                });
+                let commands = &mut self.turn_mut(call.turn).commands;
+                let later = |command: &CommandRecord| call.stamp.goes_before(&command.call.stamp);
+                let at = standing_before(commands, later);
+                commands.insert(
+                    at,
+                    CommandRecord {
+                        call,
+                        exit_code: None,
+                        outcome: CommandOutcome::Unknown,
+                        result: None,
+                        output: None,
+                        settled: false,
+                    },
+                );
             }
             LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output } => {
                 let record = self.turn_mut(turn);
@@ -166,11 +172,17 @@ impl Transcript {
             LogEvent::KnownText(known) => {
                 let record = self.turn_mut(known.turn);
                 // While an edit of that very file waits for its result, this is the text before it.
-                let waiting =
-                    |edit: &Edit| edit.outcome == EditOutcome::Pending && edit.path == known.path;
-                let at = record.edits.iter().position(waiting).unwrap_or(record.edits.len());
+                let waiting = |edit: &Edit| {
+                    edit.outcome == EditOutcome::Pending
+                        && edit.path == known.path
+                        && edit.stamp.agent == known.stamp.agent
+                };
+                let later = |edit: &Edit| known.stamp.goes_before(&edit.stamp);
+                let at = record.edits.iter().position(waiting);
+                let at = at.unwrap_or_else(|| standing_before(&record.edits, later));
                 record.known_texts.push((at, known));
             }
+            LogEvent::Delegated(_) => {}
             LogEvent::Trees { turn, before, after, git_dir } => {
                 let record = self.turn_mut(turn);
                 if record.tree_before.is_none() {
@@ -220,7 +232,22 @@ impl Transcript {
     }
 }
 
+/// How many of a list stand before something that goes before those at its end which are later.
+fn standing_before<T>(list: &[T], later: impl Fn(&T) -> bool) -> usize {
+    list.iter().rposition(|one| !later(one)).map_or(0, |last| last + 1)
+}
+
 impl TurnRecord {
+    /// Puts an edit in its place, which is the end but where a sub-agent's log tells it late.
+    fn take_edit(&mut self, edit: Edit) {
+        let at = standing_before(&self.edits, |other| edit.stamp.goes_before(&other.stamp));
+        for (before, known) in &mut self.known_texts {
+            let stays = *before < at || *before == at && !edit.stamp.goes_before(&known.stamp);
+            *before += usize::from(!stays);
+        }
+        self.edits.insert(at, edit);
+    }
+
     /// The edits that took effect.
     pub fn applied_edits(&self) -> impl Iterator<Item = &Edit> {
         self.edits.iter().filter(|edit| edit.outcome == EditOutcome::Applied)
@@ -268,7 +295,7 @@ pub fn turns_by_path(turns: &[TurnRecord]) -> HashMap<&str, Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::event::KnownTextSource;
+    use crate::session::event::{KnownTextSource, Stamp};
 
     fn presented(turn: u32, call: &str, path: &str) -> LogEvent {
         LogEvent::Presented {
@@ -331,11 +358,17 @@ mod tests {
                 path: path.into(),
                 outcome: EditOutcome::Pending,
                 body: EditSource::InLog { call: Place::default(), result: None },
+                stamp: Stamp::default(),
             })
         };
         let known = |path: &str| {
             let text = KnownTextSource::Absent;
-            LogEvent::KnownText(KnownText { turn: 1, path: path.into(), text })
+            LogEvent::KnownText(KnownText {
+                turn: 1,
+                path: path.into(),
+                text,
+                stamp: Stamp::default(),
+            })
         };
         let mut t = Transcript::default();
         for event in [edit("a"), edit("b"), known("b"), known("c")] {

@@ -10,6 +10,7 @@ use super::tool::{self, ToolKind};
 use crate::log::{LogReader, Output, Stretch, rows};
 use crate::session::event::{
     Command, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource, LogEvent, Place,
+    Stamp,
 };
 use crate::session::{Damage, TreePair, TurnState};
 use serde_json::Value;
@@ -232,12 +233,14 @@ impl Reader {
                 path: path.clone(),
                 outcome: EditOutcome::Pending,
                 body: EditSource::InLog { call: place, result: None },
+                stamp: Stamp::default(),
             })),
             ToolKind::Command { line, is_shell } => out.events.push(LogEvent::Command(Command {
                 turn,
                 call_id: call_id.clone(),
                 command: line.clone(),
                 is_shell: *is_shell,
+                stamp: Stamp::default(),
             })),
             ToolKind::Read | ToolKind::Other => {}
         }
@@ -290,7 +293,12 @@ impl Reader {
             && let Some(path) = body::wholly_read(meta)
         {
             let text = KnownTextSource::InLog(place);
-            out.events.push(LogEvent::KnownText(KnownText { turn, path, text }));
+            out.events.push(LogEvent::KnownText(KnownText {
+                turn,
+                path,
+                text,
+                stamp: Stamp::default(),
+            }));
         }
     }
 }

@@ -1,0 +1,370 @@
+//! The logs of a session's sub-agents, told as a part of the session's turns.
+//!
+//! A reader tells of each call of a sub-agent (`LogEvent::Delegated`), and again at its result. Only
+//! where a log tells such, its `LogFile` asks the format for the sub-agents' logs
+//! (`LogFormat::companions`), reads them behind the session's own, and tells what they did as
+//! events of the turn of the call: edits, commands, known texts. A sub-agent's stamps say when, so
+//! that the transcript puts them in order of time. Places are of the session's own log; so the
+//! texts of a sub-agent's edits are kept instead. Sub-agents of sub-agents are of the same turn.
+//!
+//! What is wrong with a sub-agent's log costs only itself, and one warning.
+
+use super::lines::Lines;
+use super::open::LogError;
+use super::source::{Rows, Stored, identity};
+use super::{LogFormat, Output};
+use crate::session::Damage;
+use crate::session::event::{
+    Delegation, Edit, EditBody, EditOutcome, EditSource, KnownTextSource, LogEvent, Place,
+};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A longer log of a sub-agent is not read: what its edits say is kept in memory.
+const LONGEST: u64 = 1 << 30;
+
+/// A longer output of a sub-agent's command is not kept, in bytes.
+const OUTPUT_BYTES: usize = 64 << 10;
+
+/// So many more times a log is looked for that a result named and that was not there.
+const PATIENCE: u8 = 10;
+
+/// The log of a sub-agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Companion {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The sub-agent's id.
+    pub agent: String,
+    /// The turn of the session that called the sub-agent.
+    pub turn: u32,
+}
+
+/// The call that a sub-agent which began at this time was called by: the latest before.
+pub(super) fn latest_call(calls: &[Delegation], began: Option<i64>) -> Option<&Delegation> {
+    let before = |call: &&Delegation| began.is_some() && call.at <= began;
+    calls.iter().rev().find(before).or_else(|| calls.first())
+}
+
+/// The calls of sub-agents that a log told, and the sub-agents' logs.
+#[derive(Default)]
+pub(super) struct Companions {
+    calls: Vec<Delegation>,
+    logs: Vec<Log>,
+    /// Calls whose logs are said to be missing.
+    missing: usize,
+    /// So many more looks for logs are worth it while nothing new is told.
+    looks: u8,
+    is_stale: bool,
+}
+
+impl Companions {
+    /// Takes note of the calls among what the session's log told.
+    pub(super) fn hear(&mut self, told: &[LogEvent]) {
+        for event in told {
+            match event {
+                LogEvent::Reset => *self = Self::default(),
+                LogEvent::Delegated(call) => self.note(call),
+                _ => {}
+            }
+        }
+    }
+
+    fn note(&mut self, call: &Delegation) {
+        self.looks = PATIENCE;
+        let is_it =
+            |known: &&mut Delegation| known.call_id == call.call_id && known.turn == call.turn;
+        let known = self.calls.iter_mut().find(is_it);
+        match known {
+            Some(known) => {
+                known.agent = call.agent.clone().or(known.agent.take());
+                known.is_settled |= call.is_settled;
+            }
+            None => self.calls.push(call.clone()),
+        }
+    }
+
+    /// Whether any sub-agent was called.
+    pub(super) fn any(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// What was told of a sub-agent is not true any more: all has to be told anew.
+    pub(super) fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
+    /// Reads on, for about `max_bytes` of each log; true when there is nothing more at the moment.
+    pub(super) fn step(
+        &mut self,
+        format: &'static dyn LogFormat,
+        path: &Path,
+        max_bytes: u64,
+        out: &mut Output,
+    ) -> bool {
+        self.look(format, path, out);
+        let mut caught_up = true;
+        let mut calls = Vec::new();
+        for log in &mut self.logs {
+            caught_up &= log.step(max_bytes, out);
+            calls.append(&mut log.calls);
+            self.is_stale |= log.is_stale;
+        }
+        // A sub-agent called others: their logs are to be looked for.
+        caught_up &= calls.is_empty();
+        calls.iter().for_each(|call| self.note(call));
+        caught_up
+    }
+
+    /// There is nothing more to come: what is torn at the end of a log is damage.
+    pub(super) fn finish(&mut self, format: &'static dyn LogFormat, path: &Path, out: &mut Output) {
+        while !self.step(format, path, u64::MAX, out) {}
+        self.logs.iter_mut().for_each(|log| log.finish(out));
+    }
+
+    /// Looks for the logs of calls that are new, run, or named a log that was not there.
+    fn look(&mut self, format: &'static dyn LogFormat, path: &Path, out: &mut Output) {
+        if self.looks == 0 {
+            return;
+        }
+        for found in format.companions(path, &self.calls) {
+            if self.logs.iter().all(|log| log.path != found.path) {
+                self.logs.push(Log::open(found, format, out));
+            }
+        }
+        let is_there = |agent: &String| self.logs.iter().any(|log| *log.agent == **agent);
+        let named = self.calls.iter().filter(|call| call.is_settled);
+        let missing: Vec<_> =
+            named.filter_map(|call| call.agent.as_ref()).filter(|one| !is_there(one)).collect();
+        for agent in missing.iter().skip(self.missing) {
+            let place = path.display();
+            out.damages.push(damage(format!("{place}: the log of sub-agent {agent} is not there")));
+        }
+        self.missing = self.missing.max(missing.len());
+        let waits = self.calls.iter().any(|call| !call.is_settled);
+        let again = if missing.is_empty() { 0 } else { self.looks - 1 };
+        self.looks = if waits { PATIENCE } else { again };
+    }
+}
+
+fn damage(message: String) -> Damage {
+    Damage { line: None, offset: None, message }
+}
+
+/// One sub-agent's log, and how far it has been told.
+struct Log {
+    path: PathBuf,
+    agent: Arc<str>,
+    turn: u32,
+    format: &'static dyn LogFormat,
+    /// None where it cannot be read (any more).
+    lines: Option<(Lines, Rows)>,
+    identity: Option<(u64, u64)>,
+    /// Its working directory.
+    cwd: Option<PathBuf>,
+    /// Where the calls of edits stand, by call id; none for one whose texts are kept.
+    edits: HashMap<String, Vec<Option<Place>>>,
+    /// Calls of further sub-agents that were told since last asked.
+    calls: Vec<Delegation>,
+    has_begun: bool,
+    is_damaged: bool,
+    is_stale: bool,
+}
+
+impl Log {
+    fn open(found: Companion, format: &'static dyn LogFormat, out: &mut Output) -> Self {
+        let mut log = Self {
+            path: found.path,
+            agent: found.agent.into(),
+            turn: found.turn,
+            format,
+            lines: None,
+            identity: None,
+            cwd: None,
+            edits: HashMap::new(),
+            calls: Vec::new(),
+            has_begun: false,
+            is_damaged: false,
+            is_stale: false,
+        };
+        let opened = Stored::open(&log.path).and_then(|stored| {
+            let rows = Rows::new(stored.clone())?;
+            Ok((stored.len()?, stored.identity(), stored, rows))
+        });
+        match opened {
+            Ok((LONGEST.., ..)) => log.warn("longer than a sub-agent's log may be", out),
+            Ok((_, identity, stored, rows)) => {
+                log.lines = Some((Lines::new(stored, Some(format), &log.path), rows));
+                log.identity = identity;
+            }
+            Err(cause) => log.warn(&cause.to_string(), out),
+        }
+        log
+    }
+
+    /// One warning is enough for a log.
+    fn warn(&mut self, cause: &str, out: &mut Output) {
+        if !std::mem::replace(&mut self.is_damaged, true) {
+            out.damages.push(damage(format!("sub-agent log {}: {cause}", self.path.display())));
+        }
+    }
+
+    fn step(&mut self, max_bytes: u64, out: &mut Output) -> bool {
+        let Some((lines, _)) = &mut self.lines else { return true };
+        if let Ok(now) = fs::metadata(&self.path) {
+            self.is_stale |= Some(identity(&now)) != self.identity || now.len() < lines.position();
+        }
+        let mut told = Output::default();
+        let read = lines.step(&self.path, max_bytes, &mut told);
+        self.tell(told, out);
+        match read {
+            Ok(progress) => progress.caught_up,
+            Err(error) => self.give_up(&error, out),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Output) {
+        let Some((lines, _)) = &mut self.lines else { return };
+        let mut told = Output::default();
+        let read = lines.finish(&self.path, &mut told);
+        self.tell(told, out);
+        if let Err(error) = read {
+            self.give_up(&error, out);
+        }
+    }
+
+    fn give_up(&mut self, error: &LogError, out: &mut Output) -> bool {
+        self.lines = None;
+        // The error names the file itself.
+        if !std::mem::replace(&mut self.is_damaged, true) {
+            out.damages.push(damage(format!("sub-agent log {error}")));
+        }
+        true
+    }
+
+    fn tell(&mut self, told: Output, out: &mut Output) {
+        if let Some(first) = told.damages.first() {
+            let place = first.line.map_or_else(String::new, |line| format!("line {line}: "));
+            self.warn(&format!("{place}{}", first.message), out);
+        }
+        // A fork begins with a copy of what its parent did.
+        let own = told.events.iter().rposition(|event| *event == LogEvent::Inherited);
+        for (at, event) in told.events.into_iter().enumerate() {
+            let is_own = own.is_none_or(|own| at > own);
+            if is_own || matches!(event, LogEvent::Reset | LogEvent::Header(_)) {
+                self.tell_one(event, out);
+            }
+        }
+    }
+
+    /// Tells an event as one of the session's turn; what is of the sub-agent's own conversation
+    /// (its prompts, its deliverables) is not told.
+    fn tell_one(&mut self, event: LogEvent, out: &mut Output) {
+        let turn = self.turn;
+        match event {
+            // Its branches changed. What was told cannot be taken back one by one.
+            LogEvent::Reset => self.is_stale |= std::mem::replace(&mut self.has_begun, true),
+            LogEvent::Header(header) => {
+                self.cwd = header.cwd.map(PathBuf::from).or(self.cwd.take())
+            }
+            LogEvent::Edit(edit) => self.edit(edit, out),
+            LogEvent::EditSettled { call_id, outcome, result, body, .. } => {
+                let places = self.edits.get(&call_id).cloned().unwrap_or_default();
+                for (nth, call) in places.into_iter().enumerate() {
+                    let body = body.clone().or_else(|| Some(self.body(call?, result, nth)));
+                    let call_id = self.call_id(&call_id, nth);
+                    let result = None;
+                    let settled = LogEvent::EditSettled { turn, call_id, outcome, result, body };
+                    out.events.push(settled);
+                }
+            }
+            LogEvent::Command(mut command) => {
+                command.turn = turn;
+                command.call_id = self.call_id(&command.call_id, 0);
+                command.stamp.agent = Some(Arc::clone(&self.agent));
+                out.events.push(LogEvent::Command(command));
+            }
+            LogEvent::CommandSettled { call_id, exit_code, outcome, result, output, .. } => {
+                let call_id = self.call_id(&call_id, 0);
+                let printed = |row: Vec<u8>| self.format.command_output(&row).map(Arc::from);
+                let output: Option<Arc<str>> =
+                    output.or_else(|| self.row(&result?).and_then(printed));
+                let output = output.filter(|text| text.len() <= OUTPUT_BYTES);
+                let result = None;
+                out.events.push(LogEvent::CommandSettled {
+                    turn,
+                    call_id,
+                    exit_code,
+                    outcome,
+                    result,
+                    output,
+                });
+            }
+            LogEvent::KnownText(mut known) => {
+                if let KnownTextSource::InLog(place) = known.text {
+                    let text = self.row(&place).and_then(|row| self.format.known_text(&row));
+                    let Some(text) = text else { return };
+                    known.text = KnownTextSource::Kept(text.into());
+                }
+                known.turn = turn;
+                known.path = self.absolute(known.path);
+                known.stamp.agent = Some(Arc::clone(&self.agent));
+                out.events.push(LogEvent::KnownText(known));
+            }
+            LogEvent::ToolSettled { .. } => out.events.push(LogEvent::ToolSettled { turn }),
+            LogEvent::Delegated(call) => {
+                let call_id = self.call_id(&call.call_id, 0);
+                self.calls.push(Delegation { turn, call_id, ..call });
+            }
+            _ => {}
+        }
+    }
+
+    fn edit(&mut self, mut edit: Edit, out: &mut Output) {
+        let places = self.edits.entry(edit.call_id.clone()).or_default();
+        let nth = places.len();
+        let place = match edit.body {
+            EditSource::Kept(_) => None,
+            EditSource::InLog { call, .. } => Some(call),
+        };
+        places.push(place);
+        if let EditSource::InLog { call, result } = edit.body {
+            // One that waits is read with its result.
+            let waits = edit.outcome == EditOutcome::Pending;
+            let body = if waits { Arc::default() } else { self.body(call, result, nth) };
+            edit.body = EditSource::Kept(body);
+        }
+        edit.turn = self.turn;
+        edit.call_id = self.call_id(&edit.call_id, nth);
+        edit.path = self.absolute(edit.path);
+        edit.stamp.agent = Some(Arc::clone(&self.agent));
+        out.events.push(LogEvent::Edit(edit));
+    }
+
+    fn body(&mut self, call: Place, result: Option<Place>, nth: usize) -> Arc<EditBody> {
+        let Some(call) = self.row(&call) else { return Arc::default() };
+        let result = result.and_then(|place| self.row(&place));
+        Arc::new(self.format.edit_body(&call, result.as_deref(), nth))
+    }
+
+    fn row(&mut self, place: &Place) -> Option<Vec<u8>> {
+        self.lines.as_mut().and_then(|(_, rows)| rows.row(place).ok())
+    }
+
+    /// Calls of several logs may have one id.
+    fn call_id(&self, call_id: &str, nth: usize) -> String {
+        format!("{}/{call_id}/{nth}", self.agent)
+    }
+
+    /// A sub-agent may work in a directory of its own.
+    fn absolute(&self, path: String) -> String {
+        match &self.cwd {
+            Some(cwd) if Path::new(&path).is_relative() => {
+                cwd.join(path).to_string_lossy().into_owned()
+            }
+            _ => path,
+        }
+    }
+}
