@@ -114,7 +114,9 @@ impl Companions {
         }
         // A sub-agent called others: their logs are to be looked for.
         caught_up &= calls.is_empty();
-        calls.iter().for_each(|call| self.note(call));
+        for call in &calls {
+            self.note(call);
+        }
         caught_up
     }
 
@@ -267,7 +269,7 @@ impl Log {
             // Its branches changed. What was told cannot be taken back one by one.
             LogEvent::Reset => self.is_stale |= std::mem::replace(&mut self.has_begun, true),
             LogEvent::Header(header) => {
-                self.cwd = header.cwd.map(PathBuf::from).or(self.cwd.take())
+                self.cwd = header.cwd.map(PathBuf::from).or(self.cwd.take());
             }
             LogEvent::Edit(edit) => self.edit(edit, out),
             LogEvent::EditSettled { call_id, outcome, result, body, .. } => {

@@ -129,22 +129,7 @@ impl Transcript {
                     }
                 }
             }
-            LogEvent::Command(call) => {
-                let commands = &mut self.turn_mut(call.turn).commands;
-                let later = |command: &CommandRecord| call.stamp.goes_before(&command.call.stamp);
-                let at = standing_before(commands, later);
-                commands.insert(
-                    at,
-                    CommandRecord {
-                        call,
-                        exit_code: None,
-                        outcome: CommandOutcome::Unknown,
-                        result: None,
-                        output: None,
-                        settled: false,
-                    },
-                );
-            }
+            LogEvent::Command(call) => self.turn_mut(call.turn).take_command(call),
             LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output } => {
                 let record = self.turn_mut(turn);
                 record.tool_settled = true;
@@ -169,19 +154,7 @@ impl Transcript {
             }
             LogEvent::ChangesNoticed { turn } => self.turn_mut(turn).changes_noticed = true,
             LogEvent::ToolSettled { turn } => self.turn_mut(turn).tool_settled = true,
-            LogEvent::KnownText(known) => {
-                let record = self.turn_mut(known.turn);
-                // While an edit of that very file waits for its result, this is the text before it.
-                let waiting = |edit: &Edit| {
-                    edit.outcome == EditOutcome::Pending
-                        && edit.path == known.path
-                        && edit.stamp.agent == known.stamp.agent
-                };
-                let later = |edit: &Edit| known.stamp.goes_before(&edit.stamp);
-                let at = record.edits.iter().position(waiting);
-                let at = at.unwrap_or_else(|| standing_before(&record.edits, later));
-                record.known_texts.push((at, known));
-            }
+            LogEvent::KnownText(known) => self.turn_mut(known.turn).take_text(known),
             LogEvent::Delegated(_) => {}
             LogEvent::Trees { turn, before, after, git_dir } => {
                 let record = self.turn_mut(turn);
@@ -246,6 +219,33 @@ impl TurnRecord {
             *before += usize::from(!stays);
         }
         self.edits.insert(at, edit);
+    }
+
+    fn take_command(&mut self, call: Command) {
+        let later = |command: &CommandRecord| call.stamp.goes_before(&command.call.stamp);
+        let at = standing_before(&self.commands, later);
+        let record = CommandRecord {
+            call,
+            exit_code: None,
+            outcome: CommandOutcome::Unknown,
+            result: None,
+            output: None,
+            settled: false,
+        };
+        self.commands.insert(at, record);
+    }
+
+    fn take_text(&mut self, known: KnownText) {
+        // While an edit of that very file waits for its result, this is the text before it.
+        let waiting = |edit: &Edit| {
+            edit.outcome == EditOutcome::Pending
+                && edit.path == known.path
+                && edit.stamp.agent == known.stamp.agent
+        };
+        let later = |edit: &Edit| known.stamp.goes_before(&edit.stamp);
+        let at = self.edits.iter().position(waiting);
+        let at = at.unwrap_or_else(|| standing_before(&self.edits, later));
+        self.known_texts.push((at, known));
     }
 
     /// The edits that took effect.
@@ -346,6 +346,34 @@ mod tests {
         t.apply(LogEvent::RolledBack { turns: 1 });
         let gone: Vec<bool> = t.turns.iter().map(|t| t.rolled_back).collect();
         assert_eq!(gone, [false, true, true]);
+    }
+
+    #[test]
+    fn what_another_log_tells_late_goes_where_its_time_is() {
+        let stamp = |at, agent: Option<&str>| Stamp { at: Some(at), agent: agent.map(Arc::from) };
+        let edit = |path: &str, at, agent| {
+            let (turn, call_id, tool) = (1, path.into(), "edit".into());
+            let (outcome, body) = (EditOutcome::Applied, EditSource::Kept(Arc::default()));
+            let stamp = stamp(at, agent);
+            LogEvent::Edit(Edit { turn, call_id, tool, path: path.into(), outcome, body, stamp })
+        };
+        let known = |path: &str, at, agent| {
+            let (text, stamp) = (KnownTextSource::Absent, stamp(at, agent));
+            LogEvent::KnownText(KnownText { turn: 1, path: path.into(), text, stamp })
+        };
+        let mut t = Transcript::default();
+        // One log's own order stands, whatever its clock says.
+        for event in [edit("a", 10, None), edit("b", 9, None), known("k", 15, None)] {
+            t.apply(event);
+        }
+        for event in [edit("c", 20, None), edit("d", 14, Some("x")), edit("e", 16, Some("x"))] {
+            t.apply(event);
+        }
+        t.apply(known("l", 12, Some("y")));
+        let paths: Vec<_> = t.turns[0].edits.iter().map(|edit| edit.path.as_str()).collect();
+        assert_eq!(paths, ["a", "b", "d", "e", "c"]);
+        let texts: Vec<_> = t.turns[0].known_texts.iter().map(|(at, k)| (*at, &*k.path)).collect();
+        assert_eq!(texts, [(3, "k"), (2, "l")]);
     }
 
     #[test]

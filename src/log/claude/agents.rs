@@ -41,7 +41,7 @@ fn own_log(log: PathBuf, calls: &[Delegation]) -> Option<Companion> {
     });
     let turn = match call {
         Some(call) => call.turn,
-        None => latest_call(calls, began(&log)?)?.turn,
+        None => latest_call(calls, Some(began(&log)?))?.turn,
     };
     Some(Companion { path: log, agent, turn })
 }
@@ -64,7 +64,7 @@ fn beside(folder: &Path, path: &Path, calls: &[Delegation]) -> Vec<Companion> {
         if changed.is_ok_and(|at| at >= since)
             && found.iter().all(|known| known.path != log)
             && is_of(&log, path)
-            && let Some(call) = began(&log).and_then(|began| latest_call(calls, began))
+            && let Some(call) = latest_call(calls, began(&log))
         {
             found.push(Companion { agent: agent.to_owned(), turn: call.turn, path: log });
         }
@@ -79,8 +79,8 @@ fn is_of(log: &Path, path: &Path) -> bool {
     session.is_some_and(|session| path.file_stem().is_some_and(|stem| *stem == *session))
 }
 
-/// When a log's first row was written, if it has one.
-fn began(log: &Path) -> Option<Option<i64>> {
+/// When a log's first row was written.
+fn began(log: &Path) -> Option<i64> {
     let first = head::rows(log).next()?;
-    Some(lazy::objects(&first).0.first()?.get("timestamp").and_then(millis))
+    lazy::objects(&first).0.first()?.get("timestamp").and_then(millis)
 }
