@@ -460,7 +460,7 @@ fn counted(person: &mut Person) -> Option<(u64, Vec<usize>)> {
         }
         _ => None,
     });
-    left.last()
+    left.collect::<Vec<_>>().pop()
 }
 
 #[test]

@@ -209,6 +209,8 @@ pub enum Effect {
     StopCounting,
     /// Show this session from now on.
     OpenSession(Box<SessionRow>),
+    /// Show this branch of the session from now on (the first is 1); none: the live one.
+    ShowBranch(Option<u32>),
     /// Nobody waits for a comparison any more.
     CancelCompare,
     /// Find out which commands ran in a turn; the answer is `Event::Commands`.

@@ -2,6 +2,7 @@
 
 mod acts;
 mod base;
+mod branch;
 mod chord;
 mod columns;
 mod command;
@@ -21,6 +22,7 @@ mod wrapped;
 
 pub use crate::reader::{Base, Counts, Shown};
 pub use base::{Against, name as base_name};
+pub use branch::words as branch_words;
 pub use chord::{Chord, Key};
 pub use command::{COMMANDS, Command, Scope, lookup};
 pub use event::{Effect, Event, Live, Subject};

@@ -235,7 +235,7 @@ impl App {
     }
 
     /// Nothing of the session so far stays; what the person chose does.
-    fn begin_session(&mut self) {
+    pub(super) fn begin_session(&mut self) {
         let mut choices = self.choices;
         choices.follow = true;
         *self = Self { size: self.size, choices, requests: self.requests, ..Self::default() };

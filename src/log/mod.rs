@@ -171,6 +171,12 @@ pub trait LogReader: Send {
     /// Lines may be missing before the next one (a damage, or a start in mid-log).
     fn gap(&mut self) {}
 
+    /// Tells this branch instead of the live one, if there is such a branch (the first is 1). Comes
+    /// before the first line. Only logs whose entries form a tree have several.
+    fn choose_branch(&mut self, branch: u32) {
+        let _ = branch;
+    }
+
     /// The bytes so far are all that there are at the moment.
     fn caught_up(&mut self, out: &mut Output) {
         let _ = out;

@@ -269,6 +269,7 @@ fn turn_of(event: &LogEvent) -> Option<u32> {
         LogEvent::Delegated(call) => Some(call.turn),
         LogEvent::Reset
         | LogEvent::Header(_)
+        | LogEvent::Branches(_)
         | LogEvent::Inherited
         | LogEvent::RolledBack { .. } => None,
     }

@@ -55,6 +55,8 @@ pub struct OpenOptions {
     pub format: Option<String>,
     /// The session in a log that holds several.
     pub session: Option<String>,
+    /// The branch to tell, in a log that has several; none: the live one. The first is 1.
+    pub branch: Option<u32>,
 }
 
 /// A log that holds several sessions is named with one of them: `opencode.db#ses_…`. A file whose
@@ -135,7 +137,10 @@ impl LogFile {
         options: &OpenOptions,
     ) -> Result<Self, LogError> {
         let forced = forced(options.format.as_deref())?;
-        let lines = Lines::new(stored, forced, name);
+        let mut lines = Lines::new(stored, forced, name);
+        if let Some(branch) = options.branch {
+            lines.choose_branch(branch);
+        }
         Ok(Self {
             path: name.to_owned(),
             body: Body::Lines(Box::new(lines), Companions::default()),
@@ -175,9 +180,12 @@ impl LogFile {
     /// # Errors
     /// The file cannot be read.
     pub fn newest_turn_first(&self) -> io::Result<Option<(&'static dyn LogFormat, Output)>> {
-        match self.stored() {
-            Some(stored) => newest_turn(stored, self.format()),
-            None => Ok(None),
+        match &self.body {
+            // What stands at the end is of the live branch.
+            Body::Lines(lines, _) if !lines.has_chosen_branch() => {
+                newest_turn(lines.stored(), lines.format())
+            }
+            _ => Ok(None),
         }
     }
 
@@ -473,7 +481,7 @@ mod tests {
             "x: lines 1 to 2: not a session log of a known agent"
         );
         assert!(refuse(&b"{\"a\":1}\n".repeat(5000)).contains("not a session log"));
-        let options = OpenOptions { format: Some("nope".into()), session: None };
+        let options = OpenOptions { format: Some("nope".into()), ..OpenOptions::default() };
         let error = LogFile::open(Path::new("x"), &options).unwrap_err();
         assert_eq!(error.to_string(), "--format nope: no such format");
         let error = LogFile::open(Path::new("/no/such/log"), &OpenOptions::default()).unwrap_err();

@@ -34,7 +34,8 @@ fn read(
     transcript: &mut Transcript,
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<(), LogError> {
-    let how = OpenOptions { format: Some(found.format.into()), session: Some(found.id.clone()) };
+    let (format, session) = (Some(found.format.into()), Some(found.id.clone()));
+    let how = OpenOptions { format, session, branch: None };
     let mut log = LogFile::open(&found.path, &how)?;
     let mut output = Output::default();
     while is_wanted() {

@@ -1,6 +1,6 @@
 //! What any agent's log tells, in neutral words. A format's reader gives these; `Transcript` adds them up.
 
-use super::{CommandOutcome, TurnState};
+use super::{Branch, CommandOutcome, TurnState};
 use std::sync::Arc;
 
 /// One thing that a log tells.
@@ -102,6 +102,8 @@ pub enum LogEvent {
         /// The git directory that holds them, where the log or the agent's layout says so.
         git_dir: Option<String>,
     },
+    /// The session has several branches, of which one is told.
+    Branches(Branch),
     /// A sub-agent was called whose work stands in a log of its own. `LogFile` reads that and tells
     /// it as events of this turn.
     Delegated(Delegation),

@@ -1,7 +1,7 @@
 //! The turn model: log events in, turns out. Pure; one `apply`, no clock and no disk.
 
 use super::event::{Command, Edit, EditOutcome, EditSource, Header, KnownText, LogEvent, Place};
-use super::{CommandOutcome, TurnState};
+use super::{Branch, CommandOutcome, TurnState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub struct Transcript {
     /// What is known of the session as a whole.
     pub header: Header,
+    /// Which branch this is, where the session has several.
+    pub branch: Option<Branch>,
     /// The turns, by ascending number.
     pub turns: Vec<TurnRecord>,
     /// Goes up with every change to what stands here, so that a reader can tell whether to look.
@@ -155,6 +157,7 @@ impl Transcript {
             LogEvent::ChangesNoticed { turn } => self.turn_mut(turn).changes_noticed = true,
             LogEvent::ToolSettled { turn } => self.turn_mut(turn).tool_settled = true,
             LogEvent::KnownText(known) => self.turn_mut(known.turn).take_text(known),
+            LogEvent::Branches(branch) => self.branch = Some(branch),
             LogEvent::Delegated(_) => {}
             LogEvent::Trees { turn, before, after, git_dir } => {
                 let record = self.turn_mut(turn);

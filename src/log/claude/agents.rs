@@ -5,13 +5,26 @@
 //! in the log itself. The result of the call names the sub-agent; until then (or for want of the
 //! name) it is the call before which it did not begin.
 
+use super::calls::ToolResult;
 use crate::log::companions::latest_call;
 use crate::log::timestamp::millis;
 use crate::log::{Companion, head, lazy};
-use crate::session::event::Delegation;
+use crate::session::event::{Delegation, LogEvent};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
+
+/// A sub-agent is called.
+pub(super) fn called(turn: u32, call_id: &str, at: Option<i64>) -> LogEvent {
+    let call_id = call_id.to_owned();
+    LogEvent::Delegated(Delegation { turn, call_id, at, ..Delegation::default() })
+}
+
+/// The call of a sub-agent has its result: it is done, or goes on in the background.
+pub(super) fn settled(turn: u32, result: &ToolResult<'_>) -> LogEvent {
+    let (call_id, agent) = (result.id.clone(), result.agent());
+    LogEvent::Delegated(Delegation { turn, call_id, agent, at: None, is_settled: true })
+}
 
 /// The sub-agents' logs that are there.
 pub(super) fn logs(path: &Path, calls: &[Delegation]) -> Vec<Companion> {

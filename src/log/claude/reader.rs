@@ -1,5 +1,6 @@
 //! Claude Code's rows, one after the other → events of the live branch.
 
+use super::agents;
 use super::calls::{Deed, ToolResult, ToolUse};
 use super::edits;
 use super::history::{self, History, Texts};
@@ -10,8 +11,7 @@ use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
 use crate::log::{LogReader, Output, row};
 use crate::session::event::{
-    Command, Delegation, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent,
-    Place, Stamp,
+    Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place, Stamp,
 };
 use crate::session::{CommandOutcome, TurnState};
 use std::collections::HashMap;
@@ -77,6 +77,10 @@ impl LogReader for Reader {
         row::each_object(place, line, out, |row, record, out| {
             self.record(place, row, record, out);
         });
+    }
+
+    fn choose_branch(&mut self, branch: u32) {
+        self.branches.choose(branch);
     }
 
     fn caught_up(&mut self, out: &mut Output) {
@@ -329,9 +333,8 @@ impl Reader {
             self.branches.tell(here.turn, event, out);
         }
         if matches!(kind, CallKind::Delegate) && !here.side {
-            let (call_id, at) = (call.id.clone(), here.at);
-            let called = Delegation { turn, call_id, at, ..Delegation::default() };
-            self.branches.tell(here.turn, LogEvent::Delegated(called), out);
+            let called = agents::called(turn, &call.id, here.at);
+            self.branches.tell(here.turn, called, out);
         }
         self.calls.insert(call.id, Call { turn: here.turn, kind });
     }
@@ -350,9 +353,7 @@ impl Reader {
         let (turn, call_id) = (self.branches.number(call.turn), result.id.clone());
         let place = Some(here.place);
         if matches!(call.kind, CallKind::Delegate) {
-            let (call_id, agent) = (call_id.clone(), result.agent());
-            let settled = Delegation { turn, call_id, agent, at: None, is_settled: true };
-            self.branches.tell(call.turn, LogEvent::Delegated(settled), out);
+            self.branches.tell(call.turn, agents::settled(turn, result), out);
         }
         let event = match call.kind {
             CallKind::Edit { row: call_row } => {

@@ -44,6 +44,10 @@ impl LogReader for Reader {
         });
     }
 
+    fn choose_branch(&mut self, branch: u32) {
+        self.branches.choose(branch);
+    }
+
     fn caught_up(&mut self, out: &mut Output) {
         self.branches.caught_up(out);
     }
