@@ -526,3 +526,63 @@ fn opencode_sessions_of_sub_agents_are_told_in_the_place_of_the_call() {
     out.events.into_iter().for_each(|event| told.apply(event));
     assert_eq!(applied(&told.turns[0]), ["one", "kid", "kid2", "two"]);
 }
+
+#[test]
+fn dsh_sessions_that_name_this_one_are_its_sub_agents() {
+    let home = tempfile::tempdir().unwrap();
+    let start = 1_700_000_000_000_u64;
+    let session = |id: &str, header: &Value, rows: &[(u64, &str, Value)]| {
+        let mut first = json!({"type": "session", "version": 0, "id": id, "cwd": "/w",
+            "createdAt": start, "delegationDepth": 0});
+        first.as_object_mut().unwrap().extend(header.as_object().unwrap().clone());
+        let rows = rows.iter().enumerate().map(|(seq, (at, kind, data))| {
+            json!({"type": kind, "seq": seq, "time": start + at, "data": data})
+        });
+        let folder = home.path().join("sessions/--w--").join(id);
+        fs::create_dir_all(&folder).unwrap();
+        let text: String =
+            std::iter::once(first).chain(rows).map(|row| format!("{row}\n")).collect();
+        fs::write(folder.join("session.jsonl"), text).unwrap();
+        folder.join("session.jsonl")
+    };
+    let call = |at: u64, turn: u32, id: &str, name: &str, arguments: &Value| {
+        let data = json!({"turn": turn, "callId": id, "name": name,
+            "arguments": arguments.to_string()});
+        (at, "tool/call", data)
+    };
+    let result = |at: u64, turn: u32, id: &str| {
+        let message = json!({"source": {"callId": id}, "toolCallId": id, "content": []});
+        (at, "tool/result", json!({"turn": turn, "message": message}))
+    };
+    let write = |at: u64, turn: u32, id: &str, path: &str| {
+        let arguments = json!({"file_path": format!("/w/{path}"), "content": "x\n"});
+        [call(at, turn, id, "write", &arguments), result(at + 1, turn, id)]
+    };
+    let begin = |at: u64, turn: u32| (at, "turn/start", json!({"turn": turn}));
+    let child = |created: u64, parent: &str, seed: u64| {
+        json!({"createdAt": start + created, "origin": "subagent", "delegationDepth": 1,
+            "parentSession": parent, "seedLength": seed})
+    };
+    let mut rows = vec![begin(1, 1)];
+    rows.extend(write(2, 1, "c1", "own"));
+    rows.push(call(10, 1, "c2", "subagent", &json!({"prompt": "x"})));
+    rows.push(result(30, 1, "c2"));
+    rows.extend(write(40, 1, "c3", "after"));
+    rows.push(begin(50, 2));
+    rows.push(call(60, 2, "c4", "subagent_fork", &json!({"prompt": "x"})));
+    let path = session("session-a", &json!({}), &rows);
+    let mut kid = vec![begin(12, 1)];
+    kid.extend(write(20, 1, "c1", "kid"));
+    session("kid", &child(11, "session-a", 0), &kid);
+    // A fork begins with its parent's events.
+    let mut fork = rows.clone();
+    fork.push(begin(62, 3));
+    fork.extend(write(63, 3, "c9", "fork"));
+    session("fork", &child(61, "session-a", rows.len() as u64), &fork);
+    session("stranger", &child(11, "session-b", 0), &kid);
+    let (told, damages) = read(&path);
+    assert_eq!(damages, [] as [&str; 0]);
+    assert_eq!(applied(&told.turns[0]), ["own", "kid", "after"]);
+    assert_eq!(applied(&told.turns[1]), ["fork"]);
+    assert_eq!(told.turns.len(), 2);
+}

@@ -28,7 +28,7 @@ const LONGEST: u64 = 1 << 30;
 /// A longer output of a sub-agent's command is not kept, in bytes.
 const OUTPUT_BYTES: usize = 64 << 10;
 
-/// So many more times a log is looked for that a result named and that was not there.
+/// So many more times logs are looked for when nothing new is told: one may come after the result.
 const PATIENCE: u8 = 10;
 
 /// The log of a sub-agent.
@@ -126,7 +126,7 @@ impl Companions {
         self.logs.iter_mut().for_each(|log| log.finish(out));
     }
 
-    /// Looks for the logs of calls that are new, run, or named a log that was not there.
+    /// Looks for the logs of calls that are new, or run.
     fn look(&mut self, format: &'static dyn LogFormat, path: &Path, out: &mut Output) {
         if self.looks == 0 {
             return;
@@ -146,8 +146,7 @@ impl Companions {
         }
         self.missing = self.missing.max(missing.len());
         let waits = self.calls.iter().any(|call| !call.is_settled);
-        let again = if missing.is_empty() { 0 } else { self.looks - 1 };
-        self.looks = if waits { PATIENCE } else { again };
+        self.looks = if waits { PATIENCE } else { self.looks - 1 };
     }
 }
 
