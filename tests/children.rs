@@ -309,6 +309,34 @@ fn a_sub_agents_log_is_followed_as_it_comes_and_grows() {
 }
 
 #[test]
+fn a_sub_agent_that_went_back_is_told_on_its_live_branch() {
+    let session = Claude::session().said(1, "do it").launch(2, "t1", "a");
+    let project = Project::of(&session.write(9, "t2", "own", "x\n"));
+    // Its second prompt goes back to before the first one's answer.
+    let mut agent = Claude::agent("a").write(3, "t1", "a1", "x\n").said(4, "again");
+    if let Some(row) = agent.rows.last_mut() {
+        row["parentUuid"] = Value::Null;
+    }
+    let agent = agent.write(5, "t2", "a2", "x\n");
+    fs::write(project.log("a"), agent.text()).unwrap();
+    let (told, damages) = read(&project.session());
+    assert_eq!((applied(&told.turns[0]), damages), (vec!["a2", "own"], Vec::new()));
+    // While it is followed it goes back once more.
+    let mut followed = Followed::at(project.session());
+    followed.until(&["a2", "own"]);
+    let mut agent = agent.said(6, "and again");
+    if let Some(row) = agent.rows.last_mut() {
+        row["parentUuid"] = json!("a-0");
+    }
+    fs::write(project.log("a"), agent.write(7, "t3", "a3", "x\n").text()).unwrap();
+    followed.until(&["a1", "a3", "own"]);
+    // That is told once, and not again at each look.
+    std::thread::sleep(Duration::from_millis(2500));
+    let more = followed.events.try_iter().filter(|event| matches!(event, TailEvent::Output(_)));
+    assert_eq!(more.count(), 0);
+}
+
+#[test]
 fn real_sub_agents_of_claude_code_count_once() {
     let Some(shared) = shared() else { return };
     let produced = shared.join("fixtures/agents/claude/produced");

@@ -17,7 +17,7 @@ use crate::session::Damage;
 use crate::session::event::{
     Delegation, Edit, EditBody, EditOutcome, EditSource, KnownTextSource, LogEvent, Place,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +30,9 @@ const OUTPUT_BYTES: usize = 64 << 10;
 
 /// So many more times logs are looked for when nothing new is told: one may come after the result.
 const PATIENCE: u8 = 10;
+
+/// So many missing logs are told of.
+const MOST_MISSING: usize = 20;
 
 /// The log of a sub-agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,9 +55,13 @@ pub(super) fn latest_call(calls: &[Delegation], began: Option<i64>) -> Option<&D
 #[derive(Default)]
 pub(super) struct Companions {
     calls: Vec<Delegation>,
+    /// Where a call stands among them, by its turn and id.
+    places: HashMap<(u32, String), usize>,
     logs: Vec<Log>,
-    /// Calls whose logs are said to be missing.
-    missing: usize,
+    /// The paths of those.
+    paths: HashSet<PathBuf>,
+    /// Sub-agents whose logs were said to be missing.
+    missing: HashSet<String>,
     /// So many more looks for logs are worth it while nothing new is told.
     looks: u8,
     is_stale: bool,
@@ -74,10 +81,9 @@ impl Companions {
 
     fn note(&mut self, call: &Delegation) {
         self.looks = PATIENCE;
-        let is_it =
-            |known: &&mut Delegation| known.call_id == call.call_id && known.turn == call.turn;
-        let known = self.calls.iter_mut().find(is_it);
-        match known {
+        let new = self.calls.len();
+        let at = *self.places.entry((call.turn, call.call_id.clone())).or_insert(new);
+        match self.calls.get_mut(at) {
             Some(known) => {
                 known.agent = call.agent.clone().or(known.agent.take());
                 known.is_settled |= call.is_settled;
@@ -96,19 +102,19 @@ impl Companions {
         self.is_stale
     }
 
-    /// Reads on, for about `max_bytes` of each log; true when there is nothing more at the moment.
+    /// Reads on; true when there is nothing more at the moment. Each log is read to its end: what
+    /// its branches make untrue on the way is then never told.
     pub(super) fn step(
         &mut self,
         format: &'static dyn LogFormat,
         path: &Path,
-        max_bytes: u64,
         out: &mut Output,
     ) -> bool {
         self.look(format, path, out);
         let mut caught_up = true;
         let mut calls = Vec::new();
         for log in &mut self.logs {
-            caught_up &= log.step(max_bytes, out);
+            caught_up &= log.step(out);
             calls.append(&mut log.calls);
             self.is_stale |= log.is_stale;
         }
@@ -122,7 +128,7 @@ impl Companions {
 
     /// There is nothing more to come: what is torn at the end of a log is damage.
     pub(super) fn finish(&mut self, format: &'static dyn LogFormat, path: &Path, out: &mut Output) {
-        while !self.step(format, path, u64::MAX, out) {}
+        while !self.step(format, path, out) {}
         self.logs.iter_mut().for_each(|log| log.finish(out));
     }
 
@@ -132,19 +138,20 @@ impl Companions {
             return;
         }
         for found in format.companions(path, &self.calls) {
-            if self.logs.iter().all(|log| log.path != found.path) {
+            if self.paths.insert(found.path.clone()) {
                 self.logs.push(Log::open(found, format, out));
             }
         }
-        let is_there = |agent: &String| self.logs.iter().any(|log| *log.agent == **agent);
-        let named = self.calls.iter().filter(|call| call.is_settled);
-        let missing: Vec<_> =
-            named.filter_map(|call| call.agent.as_ref()).filter(|one| !is_there(one)).collect();
-        for agent in missing.iter().skip(self.missing) {
-            let place = path.display();
-            out.damages.push(damage(format!("{place}: the log of sub-agent {agent} is not there")));
+        let there: HashSet<&str> = self.logs.iter().map(|log| &*log.agent).collect();
+        let settled = self.calls.iter().filter(|call| call.is_settled);
+        for agent in settled.filter_map(|call| call.agent.as_ref()) {
+            let is_news = !there.contains(agent.as_str()) && self.missing.len() < MOST_MISSING;
+            if is_news && self.missing.insert(agent.clone()) {
+                let path = path.display();
+                let missing = format!("{path}: the log of sub-agent {agent} is not there");
+                out.damages.push(damage(missing));
+            }
         }
-        self.missing = self.missing.max(missing.len());
         let waits = self.calls.iter().any(|call| !call.is_settled);
         self.looks = if waits { PATIENCE } else { self.looks - 1 };
     }
@@ -169,7 +176,8 @@ struct Log {
     edits: HashMap<String, Vec<Option<Place>>>,
     /// Calls of further sub-agents that were told since last asked.
     calls: Vec<Delegation>,
-    has_begun: bool,
+    /// Something of it was told.
+    is_told: bool,
     is_damaged: bool,
     is_stale: bool,
 }
@@ -186,7 +194,7 @@ impl Log {
             cwd: None,
             edits: HashMap::new(),
             calls: Vec::new(),
-            has_begun: false,
+            is_told: false,
             is_damaged: false,
             is_stale: false,
         };
@@ -212,13 +220,13 @@ impl Log {
         }
     }
 
-    fn step(&mut self, max_bytes: u64, out: &mut Output) -> bool {
+    fn step(&mut self, out: &mut Output) -> bool {
         let Some((lines, _)) = &mut self.lines else { return true };
         if let Ok(now) = fs::metadata(&self.path) {
             self.is_stale |= Some(identity(&now)) != self.identity || now.len() < lines.position();
         }
         let mut told = Output::default();
-        let read = lines.step(&self.path, max_bytes, &mut told);
+        let read = lines.step(&self.path, u64::MAX, &mut told);
         self.tell(told, out);
         match read {
             Ok(progress) => progress.caught_up,
@@ -250,14 +258,20 @@ impl Log {
             let place = first.line.map_or_else(String::new, |line| format!("line {line}: "));
             self.warn(&format!("{place}{}", first.message), out);
         }
+        // Its branches changed. What was told cannot be taken back one by one.
+        let reset = told.events.iter().rposition(|event| *event == LogEvent::Reset);
+        self.is_stale |= reset.is_some() && self.is_told;
+        let events = told.events.into_iter().skip(reset.unwrap_or(0));
+        let events: Vec<LogEvent> = events.collect();
         // A fork begins with a copy of what its parent did.
-        let own = told.events.iter().rposition(|event| *event == LogEvent::Inherited);
-        for (at, event) in told.events.into_iter().enumerate() {
-            let is_own = own.is_none_or(|own| at > own);
-            if is_own || matches!(event, LogEvent::Reset | LogEvent::Header(_)) {
+        let own = events.iter().rposition(|event| *event == LogEvent::Inherited);
+        let before = out.events.len();
+        for (at, event) in events.into_iter().enumerate() {
+            if own.is_none_or(|own| at > own) || matches!(event, LogEvent::Header(_)) {
                 self.tell_one(event, out);
             }
         }
+        self.is_told |= out.events.len() > before;
     }
 
     /// Tells an event as one of the session's turn; what is of the sub-agent's own conversation
@@ -265,8 +279,6 @@ impl Log {
     fn tell_one(&mut self, event: LogEvent, out: &mut Output) {
         let turn = self.turn;
         match event {
-            // Its branches changed. What was told cannot be taken back one by one.
-            LogEvent::Reset => self.is_stale |= std::mem::replace(&mut self.has_begun, true),
             LogEvent::Header(header) => {
                 self.cwd = header.cwd.map(PathBuf::from).or(self.cwd.take());
             }

@@ -57,6 +57,8 @@ pub struct OpenOptions {
     pub session: Option<String>,
     /// The branch to tell, in a log that has several; none: the live one. The first is 1.
     pub branch: Option<u32>,
+    /// The session's own log only, without those of its sub-agents: enough to count its turns.
+    pub alone: bool,
 }
 
 /// A log that holds several sessions is named with one of them: `opencode.db#ses_…`. A file whose
@@ -92,7 +94,8 @@ pub struct LogFile {
 }
 
 enum Body {
-    Lines(Box<Lines>, Companions),
+    /// None: it is read without the logs of its sub-agents.
+    Lines(Box<Lines>, Option<Companions>),
     Whole {
         format: &'static dyn LogFormat,
         whole: &'static dyn WholeLog,
@@ -141,10 +144,8 @@ impl LogFile {
         if let Some(branch) = options.branch {
             lines.choose_branch(branch);
         }
-        Ok(Self {
-            path: name.to_owned(),
-            body: Body::Lines(Box::new(lines), Companions::default()),
-        })
+        let companions = (!options.alone).then(Companions::default);
+        Ok(Self { path: name.to_owned(), body: Body::Lines(Box::new(lines), companions) })
     }
 
     /// Its path, or the name that stands for it.
@@ -207,12 +208,12 @@ impl LogFile {
 
     /// Whether logs of sub-agents belong to it, which grow on their own.
     pub(super) fn has_companions(&self) -> bool {
-        matches!(&self.body, Body::Lines(_, companions) if companions.any())
+        matches!(&self.body, Body::Lines(_, Some(companions)) if companions.any())
     }
 
     /// Whether a sub-agent's log is another than the one that was told.
     pub(super) fn is_stale(&self) -> bool {
-        matches!(&self.body, Body::Lines(_, companions) if companions.is_stale())
+        matches!(&self.body, Body::Lines(_, Some(companions)) if companions.is_stale())
     }
 
     /// Reads on for about `max_bytes` stored bytes and appends what they tell. The first events of
@@ -225,12 +226,11 @@ impl LogFile {
             Body::Lines(lines, companions) => {
                 let from = out.events.len();
                 let mut progress = lines.step(&self.path, max_bytes, out)?;
-                companions.hear(out.events.get(from..).unwrap_or_default());
-                if progress.caught_up
-                    && companions.any()
-                    && let Some(format) = lines.format()
-                {
-                    progress.caught_up = companions.step(format, &self.path, max_bytes, out);
+                if let (Some(companions), Some(format)) = (companions, lines.format()) {
+                    companions.hear(out.events.get(from..).unwrap_or_default());
+                    if progress.caught_up && companions.any() {
+                        progress.caught_up = companions.step(format, &self.path, out);
+                    }
                 }
                 Ok(progress)
             }
@@ -259,11 +259,11 @@ impl LogFile {
             Body::Lines(lines, companions) => {
                 let from = out.events.len();
                 lines.finish(&self.path, out)?;
-                companions.hear(out.events.get(from..).unwrap_or_default());
-                if companions.any()
-                    && let Some(format) = lines.format()
-                {
-                    companions.finish(format, &self.path, out);
+                if let (Some(companions), Some(format)) = (companions, lines.format()) {
+                    companions.hear(out.events.get(from..).unwrap_or_default());
+                    if companions.any() {
+                        companions.finish(format, &self.path, out);
+                    }
                 }
                 Ok(())
             }

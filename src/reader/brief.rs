@@ -35,7 +35,7 @@ fn read(
     is_wanted: &dyn Fn() -> bool,
 ) -> Result<(), LogError> {
     let (format, session) = (Some(found.format.into()), Some(found.id.clone()));
-    let how = OpenOptions { format, session, branch: None };
+    let how = OpenOptions { format, session, branch: None, alone: true };
     let mut log = LogFile::open(&found.path, &how)?;
     let mut output = Output::default();
     while is_wanted() {

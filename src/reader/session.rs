@@ -45,7 +45,8 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// How the log is opened.
     pub fn open_options(&self) -> OpenOptions {
-        OpenOptions { format: self.format.clone(), session: None, branch: self.branch }
+        let (format, branch) = (self.format.clone(), self.branch);
+        OpenOptions { format, session: None, branch, alone: false }
     }
 }
 
