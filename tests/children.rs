@@ -309,6 +309,27 @@ fn a_sub_agents_log_is_followed_as_it_comes_and_grows() {
 }
 
 #[test]
+fn a_sub_agent_that_was_done_may_go_on_after_all() {
+    let session = Claude::session().said(1, "do it").launch(2, "t1", "a");
+    let project = Project::of(&session.write(9, "t2", "own", "x\n"));
+    let agent = Claude::agent("a").write(3, "t1", "a1", "x\n");
+    fs::write(project.log("a"), agent.text()).unwrap();
+    let log = fs::File::options().append(true).open(project.log("a")).unwrap();
+    log.set_modified(std::time::SystemTime::now() - Duration::from_secs(3600)).unwrap();
+    let mut followed = Followed::at(project.session());
+    followed.until(&["a1", "own"]);
+    let kept = |path: &Path| {
+        let files = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        files.filter(|file| fs::read_link(file.path()).is_ok_and(|to| to == path)).count()
+    };
+    drop(log);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(kept(&project.log("a").canonicalize().unwrap()), 0, "its file is let go");
+    fs::write(project.log("a"), agent.write(10, "t2", "a2", "x\n").text()).unwrap();
+    followed.until(&["a1", "own", "a2"]);
+}
+
+#[test]
 fn a_sub_agent_that_went_back_is_told_on_its_live_branch() {
     let session = Claude::session().said(1, "do it").launch(2, "t1", "a");
     let project = Project::of(&session.write(9, "t2", "own", "x\n"));

@@ -21,6 +21,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A longer log of a sub-agent is not read: what its edits say is kept in memory.
 const LONGEST: u64 = 1 << 30;
@@ -30,6 +31,9 @@ const OUTPUT_BYTES: usize = 64 << 10;
 
 /// So many more times logs are looked for when nothing new is told: one may come after the result.
 const PATIENCE: u8 = 10;
+
+/// A log that has not changed for so long is done.
+const RESTS: Duration = Duration::from_secs(60);
 
 /// So many missing logs are told of.
 const MOST_MISSING: usize = 20;
@@ -139,7 +143,7 @@ impl Companions {
         }
         for found in format.companions(path, &self.calls) {
             if self.paths.insert(found.path.clone()) {
-                self.logs.push(Log::open(found, format, out));
+                self.logs.push(Log::new(found, format));
             }
         }
         let there: HashSet<&str> = self.logs.iter().map(|log| &*log.agent).collect();
@@ -161,15 +165,26 @@ fn damage(message: String) -> Damage {
     Damage { line: None, offset: None, message }
 }
 
+/// What is held of a log. A session may have many sub-agents, most of them done: their files are let
+/// go, and all is told anew should one change after all.
+enum Hold {
+    /// It was not opened yet.
+    New,
+    /// It is read.
+    Open(Box<(Lines, Rows)>),
+    /// It was read to this length, and has not changed for a while.
+    AtRest { identity: (u64, u64), len: u64 },
+    /// It cannot be read.
+    Lost,
+}
+
 /// One sub-agent's log, and how far it has been told.
 struct Log {
     path: PathBuf,
     agent: Arc<str>,
     turn: u32,
     format: &'static dyn LogFormat,
-    /// None where it cannot be read (any more).
-    lines: Option<(Lines, Rows)>,
-    identity: Option<(u64, u64)>,
+    hold: Hold,
     /// Its working directory.
     cwd: Option<PathBuf>,
     /// Where the calls of edits stand, by call id; none for one whose texts are kept.
@@ -183,34 +198,41 @@ struct Log {
 }
 
 impl Log {
-    fn open(found: Companion, format: &'static dyn LogFormat, out: &mut Output) -> Self {
-        let mut log = Self {
+    fn new(found: Companion, format: &'static dyn LogFormat) -> Self {
+        Self {
             path: found.path,
             agent: found.agent.into(),
             turn: found.turn,
             format,
-            lines: None,
-            identity: None,
+            hold: Hold::New,
             cwd: None,
             edits: HashMap::new(),
             calls: Vec::new(),
             is_told: false,
             is_damaged: false,
             is_stale: false,
-        };
-        let opened = Stored::open(&log.path).and_then(|stored| {
-            let rows = Rows::new(stored.clone())?;
-            Ok((stored.len()?, stored.identity(), stored, rows))
-        });
-        match opened {
-            Ok((LONGEST.., ..)) => log.warn("longer than a sub-agent's log may be", out),
-            Ok((_, identity, stored, rows)) => {
-                log.lines = Some((Lines::new(stored, Some(format), &log.path), rows));
-                log.identity = identity;
-            }
-            Err(cause) => log.warn(&cause.to_string(), out),
         }
-        log
+    }
+
+    fn open(&mut self, out: &mut Output) {
+        let opened = Stored::open(&self.path).and_then(|stored| {
+            let rows = Rows::new(stored.clone())?;
+            Ok((stored.len()?, stored, rows))
+        });
+        self.hold = match opened {
+            Ok((LONGEST.., ..)) => {
+                self.warn("longer than a sub-agent's log may be", out);
+                Hold::Lost
+            }
+            Ok((_, stored, rows)) => {
+                let lines = Lines::new(stored, Some(self.format), &self.path);
+                Hold::Open(Box::new((lines, rows)))
+            }
+            Err(cause) => {
+                self.warn(&cause.to_string(), out);
+                Hold::Lost
+            }
+        };
     }
 
     /// One warning is enough for a log.
@@ -221,23 +243,44 @@ impl Log {
     }
 
     fn step(&mut self, out: &mut Output) -> bool {
-        let Some((lines, _)) = &mut self.lines else { return true };
-        if let Ok(now) = fs::metadata(&self.path) {
-            self.is_stale |= Some(identity(&now)) != self.identity || now.len() < lines.position();
+        if matches!(self.hold, Hold::New) {
+            self.open(out);
         }
+        let seen = fs::metadata(&self.path).ok();
+        let now = seen.as_ref().map(|seen| (identity(seen), seen.len()));
+        let lines = match &mut self.hold {
+            Hold::Open(open) => &mut open.0,
+            Hold::AtRest { identity, len } => {
+                self.is_stale |= now.is_some_and(|now| now != (*identity, *len));
+                return true;
+            }
+            Hold::New | Hold::Lost => return true,
+        };
+        let held = lines.stored().identity();
+        let is_other = now.is_some_and(|(now, len)| Some(now) != held || len < lines.position());
+        self.is_stale |= is_other;
         let mut told = Output::default();
         let read = lines.step(&self.path, u64::MAX, &mut told);
+        let position = lines.position();
         self.tell(told, out);
-        match read {
+        let caught_up = match read {
             Ok(progress) => progress.caught_up,
-            Err(error) => self.give_up(&error, out),
+            Err(error) => return self.give_up(&error, out),
+        };
+        if let Some(seen) = seen.filter(|_| caught_up)
+            && seen.len() == position
+            && seen.modified().is_ok_and(|at| at.elapsed().is_ok_and(|since| since > RESTS))
+        {
+            self.finish(out);
+            self.hold = Hold::AtRest { identity: identity(&seen), len: position };
         }
+        caught_up
     }
 
     fn finish(&mut self, out: &mut Output) {
-        let Some((lines, _)) = &mut self.lines else { return };
+        let Hold::Open(open) = &mut self.hold else { return };
         let mut told = Output::default();
-        let read = lines.finish(&self.path, &mut told);
+        let read = open.0.finish(&self.path, &mut told);
         self.tell(told, out);
         if let Err(error) = read {
             self.give_up(&error, out);
@@ -245,7 +288,7 @@ impl Log {
     }
 
     fn give_up(&mut self, error: &LogError, out: &mut Output) -> bool {
-        self.lines = None;
+        self.hold = Hold::Lost;
         // The error names the file itself.
         if !std::mem::replace(&mut self.is_damaged, true) {
             out.damages.push(damage(format!("sub-agent log {error}")));
@@ -363,7 +406,8 @@ impl Log {
     }
 
     fn row(&mut self, place: &Place) -> Option<Vec<u8>> {
-        self.lines.as_mut().and_then(|(_, rows)| rows.row(place).ok())
+        let Hold::Open(open) = &mut self.hold else { return None };
+        open.1.row(place).ok()
     }
 
     /// Calls of several logs may have one id.
