@@ -1,11 +1,11 @@
 //! Bases, file history and the session picker: on logs and repositories made here.
 
 use crate::person::Person;
-use handback::app::{Base, Effect, Event, Item, SessionRow, Subject};
+use handback::app::{Base, Effect, Event, Item, SessionRow, Subject, TurnCount};
 use handback::content::{Changes, ContentId, Pair};
 use handback::log::open::{LogFile, OpenOptions};
 use handback::log::source::Stored;
-use handback::reader::{Counts, ReadOptions, Reader};
+use handback::reader::{Brief, Counts, ReadOptions, Reader};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -410,6 +410,7 @@ fn sessions() -> Vec<SessionRow> {
         cwd: cwd.into(),
         path: format!("/logs/{id}").into(),
         age,
+        turns: TurnCount::Awaited,
     };
     vec![
         row("claude", "one", "Fix the parser", "/home/u/acme", 30),
@@ -426,8 +427,8 @@ fn the_picker_narrows_opens_and_goes_back() {
     assert_eq!(person.left_over.pop(), Some(Effect::FindSessions));
     person.see(Event::Sessions(sessions()));
     let screen = person.screen();
-    assert!(screen.contains(" 30s  claude    Fix the parser"), "{screen}");
-    assert!(screen.contains("  1d  dsh       Add a paper trail"), "{screen}");
+    assert!(screen.contains(" 30s  claude       … turns  Fix the parser"), "{screen}");
+    assert!(screen.contains("  1d  dsh          … turns  Add a paper trail"), "{screen}");
     assert!(screen.contains("␛]0;owned␇"), "it is shown:\n{screen}");
     let sent = screen.chars().any(|c| c != '\n' && c.is_control() || c == '\u{202e}');
     assert!(!sent, "{screen}");
@@ -449,6 +450,51 @@ fn the_picker_narrows_opens_and_goes_back() {
     let Some(Effect::OpenSession(row)) = person.left_over.pop() else { panic!("not opened") };
     assert_eq!(row.id, "three");
     assert!(person.app.turns.is_empty() && person.app.choices.follow);
+}
+
+/// The rows that are to be counted, by their places, and the number of the request.
+fn counted(person: &mut Person) -> Option<(u64, Vec<usize>)> {
+    let left = person.left_over.drain(..).filter_map(|effect| match effect {
+        Effect::CountTurns { request, rows } => {
+            Some((request, rows.into_iter().map(|(at, _)| at).collect()))
+        }
+        _ => None,
+    });
+    left.collect::<Vec<_>>().pop()
+}
+
+#[test]
+fn turns_are_counted_behind_the_picker_what_is_seen_first() {
+    let brief = |turns, title: &str| Brief { turns, title: Some(title.into()) };
+    let mut person = edits_only().person((100, 5));
+    person.keys("S");
+    person.see(Event::Sessions(sessions()));
+    let (request, rows) = counted(&mut person).unwrap();
+    assert_eq!(rows, [0, 1, 2]);
+    // Two rows have room.
+    person.see(Event::Brief { request, at: 0, brief: brief(Some(12), "Fix it") });
+    person.see(Event::Brief { request, at: 1, brief: brief(None, "gone") });
+    let screen = person.screen();
+    assert!(screen.contains("30s  claude      12 turns  Fix it "), "{screen}");
+    assert!(screen.contains("1h  codex        ? turns  gone"), "{screen}");
+    person.keys("p a p e r");
+    let (next, rows) = counted(&mut person).unwrap();
+    assert!(next > request && rows == [2], "{rows:?}");
+    person.see(Event::Brief { request, at: 2, brief: brief(Some(5), "stale") });
+    assert!(!person.screen().contains("stale"));
+    person.see(Event::Brief { request: next, at: 2, brief: brief(Some(5), "Paper") });
+    assert!(person.screen().contains("1d  dsh          5 turns  Paper"), "{}", person.screen());
+    person.keys("BS");
+    assert_eq!(counted(&mut person), None, "all are known");
+    person.keys("Esc");
+    assert_eq!(person.left_over.pop(), Some(Effect::StopCounting));
+    person.keys("S");
+    person.see(Event::Sessions(sessions()));
+    let narrow = person.app.size.1;
+    person.see(Event::Resize(60, narrow));
+    assert!(person.screen().contains("30s  claude       …  Fix"), "{}", person.screen());
+    person.keys("Enter");
+    assert!(person.left_over.contains(&Effect::StopCounting));
 }
 
 #[test]

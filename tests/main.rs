@@ -11,6 +11,10 @@ mod agents_more;
 mod architecture;
 /// Bases, file history, the session picker.
 mod bases;
+/// Sessions that went back to an earlier turn.
+mod branches;
+/// What sub-agents did, told in the turn that called them.
+mod children;
 /// What the agent ran in a turn, and how it went.
 mod commands;
 /// Comparisons against the reference pairs and against git itself.

@@ -53,9 +53,10 @@ impl Person {
 
     /// At a log.
     pub fn at(log: &[u8], options: ReadOptions, size: (u16, u16)) -> Self {
+        let how = options.open_options();
         let mut reader = Reader::new(options);
         let stored = Stored::Bytes(log.into());
-        let log = LogFile::from_stored(Path::new("log"), stored, &OpenOptions::default()).unwrap();
+        let log = LogFile::from_stored(Path::new("log"), stored, &how).unwrap();
         reader.read_all(log).unwrap();
         let app = App::new(size, Choices::default());
         let mut person = Self { app, reader, left_over: Vec::new(), objects: None };

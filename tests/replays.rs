@@ -7,7 +7,7 @@ use handback::log::open::{LogFile, OpenOptions};
 use handback::replay::{Replay, State, Texts};
 use handback::session::event::{
     AppliedHunk, Edit, EditAction, EditBody, EditOutcome, EditSource, KnownText, KnownTextSource,
-    LogEvent, Place,
+    LogEvent, Place, Stamp,
 };
 use handback::session::path::{PathRules, resolve};
 use handback::session::transcript::Transcript;
@@ -76,6 +76,7 @@ impl Told {
             path: path.into(),
             outcome,
             body: EditSource::Kept(Arc::new(body)),
+            stamp: Stamp::default(),
         }));
         self
     }
@@ -118,6 +119,7 @@ impl Told {
             turn: self.turn,
             path: path.into(),
             text: KnownTextSource::Kept(text.into()),
+            stamp: Stamp::default(),
         }));
         self
     }
@@ -710,13 +712,16 @@ fn what_only_snapshots_show_is_a_commands_or_nobodys() {
                     after: Some("b\n".into()),
                     ..EditBody::default()
                 })),
+                stamp: Stamp::default(),
             })
         };
         transcript.apply(edit("named", "edit"));
         transcript.apply(edit("shown", SNAPSHOT_TOOL));
         if let Some(is_shell) = is_shell {
             let (call_id, command) = ("c".to_owned(), "make".to_owned());
-            transcript.apply(LogEvent::Command(Ran { turn: 1, call_id, command, is_shell }));
+            let stamp = Stamp::default();
+            let ran = Ran { turn: 1, call_id, command, is_shell, stamp };
+            transcript.apply(LogEvent::Command(ran));
         }
         let rules = PathRules { root: "/w".into(), cwd: "/w".into(), home: "/h".into() };
         let told = Told::default();

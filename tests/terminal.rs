@@ -147,8 +147,34 @@ fn another_session_is_picked_and_a_newer_one_offered() {
     seat.until("a newer session: S");
     seat.keys("S");
     seat.until("3/3");
+    seat.until("dsh          1 turns  Prompt of third");
+    seat.until("dsh          1 turns  Prompt of first");
     seat.keys("\r");
     seat.until("file-of-third");
+    seat.keys("q");
+    assert_eq!(seat.end(), 0);
+}
+
+#[test]
+fn branches_are_gone_through_and_the_live_one_is_followed() {
+    let scratch = Scratch::new();
+    let path = scratch.write("log.jsonl", crate::branches::forked());
+    let log = path.to_str().unwrap().to_owned();
+    let mut seat = Seat::in_home(scratch, &["--no-record", "--session", &log], 110, 16);
+    seat.until("five");
+    seat.until("3 branches: B");
+    for (words, prompt) in [("branch 1 of 3", "three"), ("branch 2 of 3", "four")] {
+        seat.keys("B");
+        seat.until(words);
+        seat.until(prompt);
+        assert!(!seat.screen.screen().contents().contains("five"));
+    }
+    seat.keys("B");
+    seat.until("five");
+    seat.until("3 branches: B");
+    let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+    writeln!(file, "{}", crate::branches::entry("f", Some("e"), "six")).unwrap();
+    seat.until("six");
     seat.keys("q");
     assert_eq!(seat.end(), 0);
 }

@@ -4,7 +4,7 @@
 
 use super::chord::Chord;
 use super::event::Effect;
-use super::{App, Focus, acts, base, history, moves, picker, ran};
+use super::{App, Focus, acts, base, branch, history, moves, picker, ran};
 
 /// Where a command's keys hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,7 @@ pub const COMMANDS: &[Command] = commands! {
     Everywhere "output" "output" ["o"] false "Show the commands of the turn and their output" ran::output;
     Everywhere "base" "base" ["b"] false "Change what the diff is against" base::next;
     Everywhere "history" "history" ["t"] false "Step through the turns that changed this file" history::toggle;
+    Everywhere "branch" "branch" ["B"] false "Show the next branch of the session" branch::next;
     Everywhere "sessions" "sessions" ["S"] false "Pick another session" picker::open;
     Everywhere "search" "search" ["/"] true "Search in the file" acts::search;
     Everywhere "next-match" "match" ["n"] false "Go to the next match" acts::next_match;

@@ -5,7 +5,7 @@ use super::picker::SessionRow;
 use crate::content::{Changes, FileChange};
 use crate::diff::{Comparison, Text};
 use crate::layout::Plan;
-use crate::reader::{Base, Counts, Shown, Touch, TurnHead};
+use crate::reader::{Base, Brief, Counts, Shown, Touch, TurnHead};
 use crate::session::{RanCommand, SessionInfo};
 use std::sync::Arc;
 
@@ -91,6 +91,15 @@ pub enum Event {
     },
     /// The sessions of this machine, newest first.
     Sessions(Vec<SessionRow>),
+    /// What was found out of one of those sessions.
+    Brief {
+        /// The number of the request.
+        request: u64,
+        /// Its 0-based place among all of them.
+        at: usize,
+        /// How many turns, and its title.
+        brief: Brief,
+    },
     /// A session of this directory has begun that is newer than the one shown.
     Newer(Box<SessionRow>),
     /// Something to tell in the status bar.
@@ -189,8 +198,19 @@ pub enum Effect {
     },
     /// Find the sessions of this machine; the answer is `Event::Sessions`.
     FindSessions,
+    /// Count the turns of these sessions, in this order; the answers are `Event::Brief`.
+    CountTurns {
+        /// The number of the request; a higher one cancels the lower ones.
+        request: u64,
+        /// Each with its 0-based place among all sessions.
+        rows: Vec<(usize, SessionRow)>,
+    },
+    /// Nobody waits for the turns of sessions any more.
+    StopCounting,
     /// Show this session from now on.
     OpenSession(Box<SessionRow>),
+    /// Show this branch of the session from now on (the first is 1); none: the live one.
+    ShowBranch(Option<u32>),
     /// Nobody waits for a comparison any more.
     CancelCompare,
     /// Find out which commands ran in a turn; the answer is `Event::Commands`.

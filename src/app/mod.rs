@@ -2,6 +2,7 @@
 
 mod acts;
 mod base;
+mod branch;
 mod chord;
 mod columns;
 mod command;
@@ -21,13 +22,14 @@ mod wrapped;
 
 pub use crate::reader::{Base, Counts, Shown};
 pub use base::{Against, name as base_name};
+pub use branch::words as branch_words;
 pub use chord::{Chord, Key};
 pub use command::{COMMANDS, Command, Scope, lookup};
 pub use event::{Effect, Event, Live, Subject};
 pub use history::History;
 pub use notes::size;
 pub use outline::{Item, Load, Outline, TurnView};
-pub use picker::{Picker, SessionRow, age};
+pub use picker::{Picker, SessionRow, TurnCount, age};
 pub use prompt::Prompt;
 pub use ran::{Printed, Ran};
 pub use update::update;

@@ -6,7 +6,9 @@ use super::chord::{Chord, Key};
 use super::event::Effect;
 use super::prompt::{Prompt, Typed};
 use super::viewport::Viewport;
+use crate::reader::Brief;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// A session that can be opened.
@@ -24,6 +26,20 @@ pub struct SessionRow {
     pub path: PathBuf,
     /// How long ago its log changed, in seconds.
     pub age: u64,
+    /// How many turns it has.
+    pub turns: TurnCount,
+}
+
+/// How many turns a session has, which only its whole log tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TurnCount {
+    /// Not counted yet.
+    #[default]
+    Awaited,
+    /// The log cannot be read.
+    Unreadable,
+    /// So many.
+    Known(usize),
 }
 
 /// The picker's state.
@@ -37,6 +53,8 @@ pub struct Picker {
     pub matches: Vec<usize>,
     /// Cursor and window on the matches.
     pub view: Viewport,
+    /// The rows being counted were asked for by this number.
+    pub request: u64,
 }
 
 /// What a key did.
@@ -57,11 +75,43 @@ pub(super) fn open(app: &mut App) -> Vec<Effect> {
 }
 
 /// Takes what was found.
-pub(super) fn take(app: &mut App, rows: Vec<SessionRow>) {
+pub(super) fn take(app: &mut App, rows: Vec<SessionRow>) -> Vec<Effect> {
     if let Overlay::Sessions(picker) = &mut app.overlay {
         picker.rows = Some(rows);
         picker.narrow();
     }
+    count(app)
+}
+
+/// Takes what was found out of one row.
+pub(super) fn take_brief(app: &mut App, request: u64, at: usize, brief: Brief) {
+    let Overlay::Sessions(picker) = &mut app.overlay else { return };
+    let row = picker.rows.as_mut().and_then(|rows| rows.get_mut(at));
+    if let Some(row) = row.filter(|_| picker.request == request) {
+        row.turns = brief.turns.map_or(TurnCount::Unreadable, TurnCount::Known);
+        row.title = brief.title.unwrap_or_default();
+    }
+}
+
+/// Has the rows counted whose turns are not known, those that are seen first. What is being
+/// counted goes on where nothing that is seen waits.
+pub(super) fn count(app: &mut App) -> Vec<Effect> {
+    let (height, request) = (app.picker_height(), app.requests + 1);
+    let Overlay::Sessions(picker) = &mut app.overlay else { return Vec::new() };
+    let rows = picker.rows.as_deref().unwrap_or_default();
+    let awaited = |at: &usize| rows.get(*at).is_some_and(|row| row.turns == TurnCount::Awaited);
+    let seen = picker.matches.iter().copied().skip(picker.view.top).take(height);
+    let mut wanted: Vec<usize> = seen.filter(awaited).collect();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let first: HashSet<usize> = wanted.iter().copied().collect();
+    wanted.extend((0..rows.len()).filter(|at| awaited(at) && !first.contains(at)));
+    let row = |at: usize| Some((at, rows.get(at)?.clone()));
+    let rows = wanted.into_iter().filter_map(row).collect();
+    picker.request = request;
+    app.requests = request;
+    vec![Effect::CountTurns { request, rows }]
 }
 
 /// A key while the picker is open.
@@ -69,7 +119,7 @@ pub(super) fn key(app: &mut App, chord: Chord) -> Vec<Effect> {
     let height = app.picker_height();
     let Overlay::Sessions(picker) = &mut app.overlay else { return Vec::new() };
     match picker.key(chord, height) {
-        Picked::More => return Vec::new(),
+        Picked::More => return count(app),
         Picked::None => app.overlay = Overlay::None,
         Picked::Row(row) if row.path.to_string_lossy() == app.info.path => {
             app.overlay = Overlay::None;
@@ -77,10 +127,10 @@ pub(super) fn key(app: &mut App, chord: Chord) -> Vec<Effect> {
         }
         Picked::Row(row) => {
             app.begin_session();
-            return vec![Effect::OpenSession(Box::new(row))];
+            return vec![Effect::StopCounting, Effect::OpenSession(Box::new(row))];
         }
     }
-    Vec::new()
+    vec![Effect::StopCounting]
 }
 
 impl Picker {
@@ -185,7 +235,7 @@ impl App {
     }
 
     /// Nothing of the session so far stays; what the person chose does.
-    fn begin_session(&mut self) {
+    pub(super) fn begin_session(&mut self) {
         let mut choices = self.choices;
         choices.follow = true;
         *self = Self { size: self.size, choices, requests: self.requests, ..Self::default() };

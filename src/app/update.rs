@@ -19,11 +19,13 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
                 Overlay::Sessions(picker) => picker.paste(&text),
                 Overlay::None | Overlay::Help(_) | Overlay::Ran(_) | Overlay::Messages => {}
             }
-            Vec::new()
+            picker::count(app)
         }
         Event::Resize(width, height) => {
             app.size = (width, height);
-            app.refit()
+            let mut effects = app.refit();
+            effects.extend(picker::count(app));
+            effects
         }
         Event::Resumed => app.refit(),
         Event::Suspend => vec![Effect::Suspend],
@@ -74,8 +76,9 @@ pub fn update(app: &mut App, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::History { request, touches } => history::take(app, request, touches),
-        Event::Sessions(rows) => {
-            picker::take(app, rows);
+        Event::Sessions(rows) => picker::take(app, rows),
+        Event::Brief { request, at, brief } => {
+            picker::take_brief(app, request, at, brief);
             Vec::new()
         }
         Event::Newer(row) => {

@@ -42,7 +42,7 @@ impl Told {
         {
             return Ok(Self::default());
         }
-        let options = OpenOptions { format: Some(format.to_owned()), session: None };
+        let options = OpenOptions { format: Some(format.to_owned()), ..OpenOptions::default() };
         let mut out = Output::default();
         let mut log = LogFile::open(path, &options).map_err(|error| error.to_string())?;
         log.read_all(&mut out).map_err(|error| error.to_string())?;

@@ -66,6 +66,9 @@ pub(super) struct Common {
     /// The log's format [default: auto]
     #[arg(long, global = true, value_name = "FORMAT", value_parser = format_names())]
     pub(super) format: Option<String>,
+    /// The branch of a session that went back and on from an earlier turn [default: the live one]
+    #[arg(long, global = true, value_name = "N")]
+    pub(super) branch: Option<u32>,
     /// The working directory, in place of the session's own or the current one
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,

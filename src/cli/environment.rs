@@ -20,6 +20,7 @@ use std::time::Duration;
 pub(super) struct Environment {
     pub(super) session: Option<String>,
     pub(super) format: Option<String>,
+    pub(super) branch: Option<u32>,
     /// The directory that stands for the current one; absolute.
     pub(super) cwd: PathBuf,
     /// Whether `--cwd` was given: it then stands for a session's own too.
@@ -56,6 +57,7 @@ impl Environment {
         Ok(Self {
             session: common.session.clone(),
             format: common.format.clone().filter(|name| name != "auto"),
+            branch: common.branch,
             cwd: common.cwd.as_ref().map_or_else(|| current.clone(), absolute),
             is_cwd_given: common.cwd.is_some(),
             store: store.map_or_else(|| default_root(state_home.as_deref(), &home), absolute),
@@ -84,6 +86,7 @@ impl Environment {
             objects: self.objects.clone(),
             max_file_bytes: self.max_file_bytes.unwrap_or(MAX_FILE_BYTES),
             store: Some(self.store.clone()),
+            branch: self.branch,
         }
     }
 

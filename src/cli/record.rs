@@ -38,7 +38,7 @@ pub(super) fn run(environment: &Environment, args: &RecordArgs) -> anyhow::Resul
     let Session::Path(path) = Session::of(environment)? else {
         anyhow::bail!("record needs the log of a session: --session LOG");
     };
-    let how = OpenOptions { format: environment.format.clone(), session: None };
+    let how = OpenOptions { format: environment.format.clone(), ..OpenOptions::default() };
     // What cannot be opened at all is an error, and not a log that is still to come.
     LogFile::open(&path, &how)?;
     let mut options = options(environment)?;

@@ -5,7 +5,7 @@ use super::demo::Demo;
 use super::environment::Environment;
 use super::{record, show};
 use crate::log::discover;
-use crate::log::open::{LogFile, OpenOptions};
+use crate::log::open::LogFile;
 use crate::log::source::Stored;
 use crate::reader::ReadOptions;
 use crate::record::RecordOptions;
@@ -27,7 +27,7 @@ pub(super) enum Session {
 impl Session {
     /// `--session`, else the newest session of this directory, else the demo.
     pub(super) fn of(environment: &Environment) -> anyhow::Result<Self> {
-        let how = OpenOptions { format: environment.format.clone(), session: None };
+        let how = environment.read_options().open_options();
         match environment.session.as_deref() {
             Some("-") => {
                 let stored = Stored::spool(std::io::stdin().lock())?;
@@ -71,7 +71,7 @@ pub(super) fn run(environment: &Environment) -> anyhow::Result<()> {
     let (opening, _demo) = match session {
         Session::Path(path) => {
             // What cannot be opened at all is said before the screen is taken.
-            LogFile::open(&path, &OpenOptions { format: options.format.clone(), session: None })?;
+            LogFile::open(&path, &options.open_options())?;
             (Opening::Log { path, options }, None)
         }
         Session::Bytes(log) => (Opening::Read { log: Box::new(log), options }, None),
@@ -95,7 +95,12 @@ pub(super) fn review(environment: &Environment, opening: Opening) -> anyhow::Res
         places: environment.places.clone(),
         cwd: environment.cwd.clone(),
         // A picked session has a directory and a repository of its own.
-        picked: ReadOptions { cwd: None, git_dir: None, ..environment.read_options() },
+        picked: ReadOptions {
+            cwd: None,
+            git_dir: None,
+            branch: None,
+            ..environment.read_options()
+        },
         record,
     };
     shell::run(opening, settings)

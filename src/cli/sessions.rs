@@ -6,8 +6,7 @@ use super::out;
 use crate::app::age;
 use crate::log::FoundSession;
 use crate::log::discover::discover_all;
-use crate::log::open::{LogFile, OpenOptions};
-use crate::reader::Reader;
+use crate::reader::brief;
 use crate::text;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -51,19 +50,14 @@ pub(super) fn run(environment: &Environment, args: &SessionsArgs) -> anyhow::Res
 
 /// A row; a log that cannot be read is listed all the same.
 fn row(found: &FoundSession) -> Row {
-    let how = OpenOptions { format: Some(found.format.into()), session: Some(found.id.clone()) };
-    let mut reader = Reader::new(crate::reader::ReadOptions::default());
-    let read = LogFile::open(&found.path, &how).and_then(|log| reader.read_all(log));
-    let transcript = reader.transcript();
-    let prompt = transcript.turns.iter().map(|turn| turn.prompt.clone()).find(|p| !p.is_empty());
-    let title = transcript.header.title.clone().or_else(|| found.title.clone()).or(prompt);
+    let brief = brief(found, &|| true).unwrap_or_default();
     let modified = found.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
     Row {
         agent: found.format,
         id: found.id.clone(),
-        title,
+        title: brief.title,
         cwd: found.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
-        turns: read.is_ok().then_some(transcript.turns.len()),
+        turns: brief.turns,
         modified: modified.as_millis(),
         path: found.path.to_string_lossy().into_owned(),
     }

@@ -5,7 +5,8 @@ use super::environment::Environment;
 use super::listing::{self, List};
 use super::out;
 use super::review::Session;
-use crate::log::open::{LogFile, OpenOptions};
+use crate::app::branch_words;
+use crate::log::open::LogFile;
 use crate::reader::{Reader, TurnHead, summary};
 use crate::session::{Damage, RanCommand, SessionInfo, Turn, TurnState};
 use crate::text;
@@ -35,13 +36,15 @@ pub(super) fn print(
     // The demo's objects are there until this returns.
     let (log, _demo) = match session {
         Session::Path(path) => {
-            let how = OpenOptions { format: environment.format.clone(), session: None };
-            (LogFile::open(&path, &how)?, None)
+            (LogFile::open(&path, &environment.read_options().open_options())?, None)
         }
         Session::Bytes(log) => (log, None),
         Session::Demo(demo, log) => (log, Some(demo)),
     };
     reader.read_all(log)?;
+    if let Some(missing) = reader.missing_branch() {
+        anyhow::bail!(missing);
+    }
     let mut heads = reader.heads(0);
     let last = heads.last().map_or(0, |head| head.turn.turn);
     heads.retain(|head| which.contains(head.turn.turn, last));
@@ -138,7 +141,9 @@ fn stat(environment: &Environment, reader: &mut Reader, heads: &[TurnHead]) -> a
     }
     out::print(|out| {
         let title = info.title.as_deref().map(text::first_line).unwrap_or_default();
-        writeln!(out, "{} session {} {title}", info.format, text::clean(&info.id))?;
+        let branch = info.branch.and_then(branch_words);
+        let branch = branch.map_or_else(String::new, |branch| format!(" · {branch}"));
+        writeln!(out, "{} session {} {title}{branch}", info.format, text::clean(&info.id))?;
         for head in heads {
             turn(out, head)?;
             for command in reader.commands(head.turn.turn) {

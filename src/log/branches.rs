@@ -1,12 +1,16 @@
 //! The turns of a log whose entries form a tree: which branch is live, and what each turn told.
 //!
+//! The live branch is told, or the one that was chosen. A turn goes on with the branch of the turn
+//! before it, unless another one did so already: then it begins the next branch. So a branch keeps
+//! its number, whatever is live.
+//!
 //! A turn belongs to the turn that stands before it on its branch, so its number never changes.
 //! Entries belong to the turn of their nearest prompt: results of parallel calls, which hang on
 //! side branches within one turn, are so no branch of their own.
 
 use super::Output;
-use crate::session::TurnState;
 use crate::session::event::{EditOutcome, Header, LogEvent};
+use crate::session::{Branch, TurnState};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -21,10 +25,16 @@ pub(super) struct Branches {
     /// many entries, and their ids are long.
     entries: HashMap<u64, (u32, Option<u32>)>,
     live: usize,
+    /// The last turn of each branch, in order of number.
+    tips: Vec<usize>,
+    /// The branch to tell, where one was chosen.
+    chosen: Option<u32>,
+    /// What was told of the branches last.
+    told: Option<Branch>,
     header: Header,
     /// How many events were told again since the reader last caught up.
     told_again: usize,
-    /// The live branch changed and was not told: that waits until the reader has caught up.
+    /// Another branch is to be told and was not: that waits until the reader has caught up.
     stale: bool,
 }
 
@@ -36,6 +46,10 @@ const TOLD_AGAIN: usize = 100_000;
 struct Turn {
     /// The turn before it on its branch.
     parent: Option<usize>,
+    /// Its branch, by 0-based place.
+    branch: usize,
+    /// Another turn goes on from here.
+    goes_on: bool,
     number: u32,
     events: Vec<LogEvent>,
     state: TurnState,
@@ -50,6 +64,9 @@ impl Default for Branches {
             turns: vec![Turn::default()],
             entries: HashMap::new(),
             live: ROOT,
+            tips: vec![ROOT],
+            chosen: None,
+            told: None,
             header: Header::default(),
             told_again: 0,
             stale: false,
@@ -58,6 +75,22 @@ impl Default for Branches {
 }
 
 impl Branches {
+    /// Tells this branch instead of the live one. Nothing was told yet.
+    pub(super) fn choose(&mut self, branch: u32) {
+        self.chosen = Some(branch);
+        self.stale = true;
+    }
+
+    /// The last turn of the branch that is told.
+    fn shown(&self) -> usize {
+        self.chosen_tip().unwrap_or(self.live)
+    }
+
+    fn chosen_tip(&self) -> Option<usize> {
+        let at = (self.chosen? as usize).checked_sub(1)?;
+        self.tips.get(at).copied()
+    }
+
     /// The last turn of the live branch.
     pub(super) fn live(&self) -> usize {
         self.live
@@ -116,8 +149,9 @@ impl Branches {
             self.close(parent, out);
         }
         let number = self.number(parent).saturating_add(1);
-        self.turns.push(Turn { parent: Some(parent), number, ..Turn::default() });
-        let turn = self.turns.len() - 1;
+        let turn = self.turns.len();
+        let branch = self.branch_behind(parent, turn);
+        self.turns.push(Turn { parent: Some(parent), branch, number, ..Turn::default() });
         self.make_live(turn, out);
         self.tell(turn, LogEvent::TurnStart { turn: number, at }, out);
         turn
@@ -125,7 +159,7 @@ impl Branches {
 
     /// Tells an event of a turn; it is heard while the turn is on the live branch.
     pub(super) fn tell(&mut self, turn: usize, event: LogEvent, out: &mut Output) {
-        let heard = !self.stale && self.is_live(turn);
+        let heard = !self.stale && self.is_before(turn, self.shown());
         if let Some(turn) = self.turns.get_mut(turn) {
             match &event {
                 LogEvent::Edit(edit) if edit.outcome == EditOutcome::Pending => turn.waiting += 1,
@@ -159,7 +193,7 @@ impl Branches {
         }
         let goes_on = self.turns.get(turn).and_then(|turn| turn.parent) == Some(self.live);
         self.live = turn;
-        if goes_on {
+        if goes_on || self.chosen_tip().is_some() {
             return;
         }
         self.stale = true;
@@ -174,14 +208,45 @@ impl Branches {
             self.tell_again(out);
         }
         self.told_again = 0;
+        let now = self.branch();
+        if now.total > 1 && self.told != Some(now) {
+            self.told = Some(now);
+            out.events.push(LogEvent::Branches(now));
+        }
     }
 
-    /// Tells the live branch anew.
+    fn branch(&self) -> Branch {
+        let number = |turn: usize| self.turns.get(turn).map_or(0, |turn| turn.branch as u32) + 1;
+        Branch {
+            shown: number(self.shown()),
+            live: number(self.live),
+            total: self.tips.len() as u32,
+        }
+    }
+
+    /// The 0-based place of the branch that a new turn behind this one is on.
+    fn branch_behind(&mut self, parent: usize, turn: usize) -> usize {
+        let Some(before) = self.turns.get_mut(parent) else { return 0 };
+        if std::mem::replace(&mut before.goes_on, true) {
+            self.tips.push(turn);
+            // The chosen one may begin late.
+            self.stale |= self.chosen == Some(self.tips.len() as u32);
+            return self.tips.len() - 1;
+        }
+        let branch = before.branch;
+        if let Some(tip) = self.tips.get_mut(branch) {
+            *tip = turn;
+        }
+        branch
+    }
+
+    /// Tells the branch anew.
     fn tell_again(&mut self, out: &mut Output) {
         self.stale = false;
         out.events.push(LogEvent::Reset);
         out.events.push(LogEvent::Header(self.header.clone()));
-        for turn in self.path(self.live).into_iter().rev() {
+        self.told = None;
+        for turn in self.path(self.shown()).into_iter().rev() {
             let events = self.events(turn);
             out.events.extend(events.iter().cloned());
             self.told_again += events.len();
@@ -191,8 +256,13 @@ impl Branches {
 
     /// Whether a turn is on the live branch.
     pub(super) fn is_live(&self, turn: usize) -> bool {
+        self.is_before(turn, self.live)
+    }
+
+    /// Whether a turn is another one, or before it on its branch.
+    fn is_before(&self, turn: usize, other: usize) -> bool {
         let number = self.number(turn);
-        let mut at = Some(self.live);
+        let mut at = Some(other);
         while let Some(here) = at {
             if here == turn {
                 return true;
@@ -265,6 +335,52 @@ mod tests {
         assert_eq!(prompts(&out), ["a", "b", "c"]);
         branches.make_live(a, &mut out);
         assert_eq!(prompts(&out), ["a"]);
+    }
+
+    #[test]
+    fn a_chosen_branch_is_told_whatever_is_live() {
+        // A tree of turns whose next turn stands behind some turn before it, by luck.
+        let mut luck = 7_usize;
+        let parents: Vec<usize> = (0..60)
+            .map(|turns| {
+                luck = luck.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (luck >> 33) % (turns + 1)
+            })
+            .collect();
+        let total = {
+            let (mut branches, mut out) = (Branches::default(), Output::default());
+            for parent in &parents {
+                branches.start(*parent, None, &mut out);
+            }
+            branches.branch().total
+        };
+        assert!(total > 10);
+        for chosen in 1..=total {
+            // Told as it comes, in the end, or now and then: it is the same.
+            for every in [1, 7, 1000] {
+                let (mut branches, mut out) = (Branches::default(), Output::default());
+                branches.choose(chosen);
+                for (at, parent) in parents.iter().enumerate() {
+                    prompt(&mut branches, *parent, &at.to_string(), &mut out);
+                    if at % every == 0 {
+                        branches.caught_up(&mut out);
+                    }
+                }
+                branches.caught_up(&mut out);
+                let tip = branches.tips[chosen as usize - 1];
+                let path: Vec<String> = branches
+                    .path(tip)
+                    .into_iter()
+                    .rev()
+                    .skip(1)
+                    .map(|turn| (turn - 1).to_string())
+                    .collect();
+                assert_eq!(prompts(&out), path, "branch {chosen}");
+                let mut transcript = Transcript::default();
+                out.events.iter().for_each(|event| transcript.apply(event.clone()));
+                assert_eq!(transcript.branch.map(|branch| branch.shown), Some(chosen));
+            }
+        }
     }
 
     #[test]

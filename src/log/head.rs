@@ -16,7 +16,7 @@ const TITLE: usize = 120;
 
 /// The first whole rows of a file.
 pub(super) fn rows(path: &Path) -> impl Iterator<Item = String> {
-    let file = File::open(path).ok().map(|file| BufReader::new(file.take(LIMIT)));
+    let file = open(path).map(|file| BufReader::new(file.take(LIMIT)));
     file.into_iter().flat_map(|file| file.split(b'\n').map_while(Result::ok)).map(|row| {
         String::from_utf8(row).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into())
     })
@@ -25,11 +25,17 @@ pub(super) fn rows(path: &Path) -> impl Iterator<Item = String> {
 /// The text of a file, up to a size at which a whole document is still quick to read.
 pub(super) fn text(path: &Path) -> String {
     let mut bytes = Vec::new();
-    let file = File::open(path).map(|file| file.take(DOCUMENT));
-    if file.and_then(|mut file| file.read_to_end(&mut bytes)).is_err() {
+    let read = open(path).map(|file| file.take(DOCUMENT).read_to_end(&mut bytes));
+    if !matches!(read, Some(Ok(_))) {
         bytes.clear();
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A regular file. Anything else (a pipe, a device) may never end, or never begin.
+fn open(path: &Path) -> Option<File> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    File::open(path).ok()
 }
 
 /// The entries of a directory; none where it cannot be read.

@@ -37,6 +37,19 @@ impl Lines {
         }
     }
 
+    /// Tells this branch instead of the live one. Comes before the first step.
+    pub(super) fn choose_branch(&mut self, branch: u32) {
+        self.feed.branch = Some(branch);
+        if let Some(reader) = &mut self.feed.reader {
+            reader.choose_branch(branch);
+        }
+    }
+
+    /// Whether a branch was chosen.
+    pub(super) fn has_chosen_branch(&self) -> bool {
+        self.feed.branch.is_some()
+    }
+
     pub(super) fn format(&self) -> Option<&'static dyn LogFormat> {
         self.feed.format
     }
@@ -125,6 +138,8 @@ pub(super) struct Feed {
     /// Where the log is, or what stands for that.
     path: PathBuf,
     format: Option<&'static dyn LogFormat>,
+    /// The branch to tell, where one was chosen.
+    branch: Option<u32>,
     reader: Option<Box<dyn LogReader>>,
     /// Whether the reader cuts lines of several rows by itself.
     splits: bool,
@@ -152,6 +167,7 @@ impl Feed {
         let mut feed = Self {
             path: path.to_owned(),
             format: None,
+            branch: None,
             reader: None,
             splits: false,
             waiting: Vec::new(),
@@ -165,7 +181,10 @@ impl Feed {
     }
 
     fn choose(&mut self, format: &'static dyn LogFormat) {
-        let reader = format.reader_at(&self.path);
+        let mut reader = format.reader_at(&self.path);
+        if let Some(branch) = self.branch {
+            reader.choose_branch(branch);
+        }
         self.splits = reader.splits_rows();
         self.reader = Some(reader);
         self.format = Some(format);

@@ -1,7 +1,7 @@
 //! An agent's log: bytes → lines → events. Reading never fails: what cannot be read becomes damage.
 //!
 //! [`source`] holds the stored bytes; [`decode`] makes lines of them; [`open`] finds the format and
-//! feeds its reader; [`tail`] does that for a log that grows; [`discover`] finds logs. A format is a
+//! feeds its reader (and reads the logs of the session's sub-agents behind it: `companions`); [`tail`] does that for a log that grows; [`discover`] finds logs. A format is a
 //! [`LogFormat`] and one line in [`FORMATS`].
 
 mod acp;
@@ -10,6 +10,7 @@ mod ahead;
 mod branches;
 mod claude;
 mod codex;
+mod companions;
 pub mod decode;
 mod digest;
 pub mod discover;
@@ -34,10 +35,11 @@ pub(crate) mod timestamp;
 mod unified;
 mod watch;
 
+pub use companions::Companion;
 pub use patch_text::patched_paths;
 
 use crate::session::Damage;
-use crate::session::event::{EditBody, LogEvent, Place};
+use crate::session::event::{Delegation, EditBody, LogEvent, Place};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -91,6 +93,13 @@ pub trait LogFormat: Sync + Send {
     /// turn can be looked for from the end of the log; none: it can only be read from its start.
     fn turn_start_mark(&self) -> Option<&'static [u8]> {
         None
+    }
+
+    /// The logs of the sub-agents that these calls of the session at `path` called, as far as they
+    /// are there. Asked only where there are calls; quick.
+    fn companions(&self, path: &Path, calls: &[Delegation]) -> Vec<Companion> {
+        let _ = (path, calls);
+        Vec::new()
     }
 
     /// The sessions of this agent on this machine, in no order; those of `cwd` where one is given.
@@ -161,6 +170,12 @@ pub trait LogReader: Send {
 
     /// Lines may be missing before the next one (a damage, or a start in mid-log).
     fn gap(&mut self) {}
+
+    /// Tells this branch instead of the live one, if there is such a branch (the first is 1). Comes
+    /// before the first line. Only logs whose entries form a tree have several.
+    fn choose_branch(&mut self, branch: u32) {
+        let _ = branch;
+    }
 
     /// The bytes so far are all that there are at the moment.
     fn caught_up(&mut self, out: &mut Output) {

@@ -266,8 +266,10 @@ fn turn_of(event: &LogEvent) -> Option<u32> {
         LogEvent::Edit(edit) => Some(edit.turn),
         LogEvent::Command(command) => Some(command.turn),
         LogEvent::KnownText(known) => Some(known.turn),
+        LogEvent::Delegated(call) => Some(call.turn),
         LogEvent::Reset
         | LogEvent::Header(_)
+        | LogEvent::Branches(_)
         | LogEvent::Inherited
         | LogEvent::RolledBack { .. } => None,
     }

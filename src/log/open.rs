@@ -1,5 +1,6 @@
 //! An open log: which format it is, and its bytes fed to that format's reader, slice by slice.
 
+use super::companions::Companions;
 use super::lines::Lines;
 use super::newest::newest_turn;
 use super::source::{Rows, Stored};
@@ -54,6 +55,10 @@ pub struct OpenOptions {
     pub format: Option<String>,
     /// The session in a log that holds several.
     pub session: Option<String>,
+    /// The branch to tell, in a log that has several; none: the live one. The first is 1.
+    pub branch: Option<u32>,
+    /// The session's own log only, without those of its sub-agents: enough to count its turns.
+    pub alone: bool,
 }
 
 /// A log that holds several sessions is named with one of them: `opencode.db#ses_…`. A file whose
@@ -89,7 +94,8 @@ pub struct LogFile {
 }
 
 enum Body {
-    Lines(Box<Lines>),
+    /// None: it is read without the logs of its sub-agents.
+    Lines(Box<Lines>, Option<Companions>),
     Whole {
         format: &'static dyn LogFormat,
         whole: &'static dyn WholeLog,
@@ -101,7 +107,7 @@ enum Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Lines(_) => "Lines",
+            Self::Lines(..) => "Lines",
             Self::Whole { .. } => "Whole",
         })
     }
@@ -134,8 +140,12 @@ impl LogFile {
         options: &OpenOptions,
     ) -> Result<Self, LogError> {
         let forced = forced(options.format.as_deref())?;
-        let lines = Lines::new(stored, forced, name);
-        Ok(Self { path: name.to_owned(), body: Body::Lines(Box::new(lines)) })
+        let mut lines = Lines::new(stored, forced, name);
+        if let Some(branch) = options.branch {
+            lines.choose_branch(branch);
+        }
+        let companions = (!options.alone).then(Companions::default);
+        Ok(Self { path: name.to_owned(), body: Body::Lines(Box::new(lines), companions) })
     }
 
     /// Its path, or the name that stands for it.
@@ -146,7 +156,7 @@ impl LogFile {
     /// Its format, once that is known.
     pub fn format(&self) -> Option<&'static dyn LogFormat> {
         match &self.body {
-            Body::Lines(lines) => lines.format(),
+            Body::Lines(lines, _) => lines.format(),
             Body::Whole { format, .. } => Some(*format),
         }
     }
@@ -154,7 +164,7 @@ impl LogFile {
     /// The stored bytes, for a log of lines.
     pub fn stored(&self) -> Option<&Stored> {
         match &self.body {
-            Body::Lines(lines) => Some(lines.stored()),
+            Body::Lines(lines, _) => Some(lines.stored()),
             Body::Whole { .. } => None,
         }
     }
@@ -171,16 +181,19 @@ impl LogFile {
     /// # Errors
     /// The file cannot be read.
     pub fn newest_turn_first(&self) -> io::Result<Option<(&'static dyn LogFormat, Output)>> {
-        match self.stored() {
-            Some(stored) => newest_turn(stored, self.format()),
-            None => Ok(None),
+        match &self.body {
+            // What stands at the end is of the live branch.
+            Body::Lines(lines, _) if !lines.has_chosen_branch() => {
+                newest_turn(lines.stored(), lines.format())
+            }
+            _ => Ok(None),
         }
     }
 
     /// Stored bytes read so far.
     pub fn position(&self) -> u64 {
         match &self.body {
-            Body::Lines(lines) => lines.position(),
+            Body::Lines(lines, _) => lines.position(),
             Body::Whole { .. } => 0,
         }
     }
@@ -188,9 +201,19 @@ impl LogFile {
     /// Whether the log still holds what was read last before the position.
     pub(super) fn still_stands(&self) -> bool {
         match &self.body {
-            Body::Lines(lines) => lines.still_stands(),
+            Body::Lines(lines, _) => lines.still_stands(),
             Body::Whole { .. } => true,
         }
+    }
+
+    /// Whether logs of sub-agents belong to it, which grow on their own.
+    pub(super) fn has_companions(&self) -> bool {
+        matches!(&self.body, Body::Lines(_, Some(companions)) if companions.any())
+    }
+
+    /// Whether a sub-agent's log is another than the one that was told.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(&self.body, Body::Lines(_, Some(companions)) if companions.is_stale())
     }
 
     /// Reads on for about `max_bytes` stored bytes and appends what they tell. The first events of
@@ -200,7 +223,17 @@ impl LogFile {
     /// The file cannot be read, or is no log of a known format.
     pub fn step(&mut self, max_bytes: u64, out: &mut Output) -> Result<Progress, LogError> {
         match &mut self.body {
-            Body::Lines(lines) => lines.step(&self.path, max_bytes, out),
+            Body::Lines(lines, companions) => {
+                let from = out.events.len();
+                let mut progress = lines.step(&self.path, max_bytes, out)?;
+                if let (Some(companions), Some(format)) = (companions, lines.format()) {
+                    companions.hear(out.events.get(from..).unwrap_or_default());
+                    if progress.caught_up && companions.any() {
+                        progress.caught_up = companions.step(format, &self.path, out);
+                    }
+                }
+                Ok(progress)
+            }
             Body::Whole { whole, session, version, .. } => {
                 let mut read = || -> io::Result<()> {
                     let now = whole.version(&self.path)?;
@@ -223,7 +256,17 @@ impl LogFile {
     pub fn read_all(&mut self, out: &mut Output) -> Result<(), LogError> {
         while !self.step(u64::MAX, out)?.caught_up {}
         match &mut self.body {
-            Body::Lines(lines) => lines.finish(&self.path, out),
+            Body::Lines(lines, companions) => {
+                let from = out.events.len();
+                lines.finish(&self.path, out)?;
+                if let (Some(companions), Some(format)) = (companions, lines.format()) {
+                    companions.hear(out.events.get(from..).unwrap_or_default());
+                    if companions.any() {
+                        companions.finish(format, &self.path, out);
+                    }
+                }
+                Ok(())
+            }
             Body::Whole { .. } => Ok(()),
         }
     }
@@ -438,7 +481,7 @@ mod tests {
             "x: lines 1 to 2: not a session log of a known agent"
         );
         assert!(refuse(&b"{\"a\":1}\n".repeat(5000)).contains("not a session log"));
-        let options = OpenOptions { format: Some("nope".into()), session: None };
+        let options = OpenOptions { format: Some("nope".into()), ..OpenOptions::default() };
         let error = LogFile::open(Path::new("x"), &options).unwrap_err();
         assert_eq!(error.to_string(), "--format nope: no such format");
         let error = LogFile::open(Path::new("/no/such/log"), &OpenOptions::default()).unwrap_err();

@@ -257,7 +257,8 @@ impl<F: Fn(TailEvent)> Follower<F> {
             _ => self.open()?,
         };
         let whole = open.log.stored().is_none();
-        let more = whole || open.fresh || seen.len > open.log.position();
+        let grows = open.log.has_companions() || seen.len > open.log.position();
+        let more = whole || open.fresh || grows;
         let read = if more { self.read(&mut open) } else { Ok(()) };
         open.seen = seen;
         self.open = Some(open).filter(|_| whole || read.is_ok());
@@ -322,6 +323,9 @@ impl Open {
     /// Whether the file that is seen now is the one in hand, with more at its end at most.
     fn goes_on(&self, seen: Seen) -> bool {
         let Some(stored) = self.log.stored() else { return true };
+        if self.log.is_stale() {
+            return false;
+        }
         if stored.identity() != Some(seen.identity) || seen.len < self.log.position() {
             return false;
         }

@@ -1,6 +1,7 @@
 //! An opened session: its log, its sources, each turn's changes and comparisons.
 
 mod base;
+mod brief;
 mod commands;
 mod compare;
 mod head;
@@ -16,6 +17,7 @@ mod session;
 mod texts;
 
 pub use base::Base;
+pub use brief::{Brief, brief};
 pub use compare::{Counts, Shown, compare, compare_soon, whole};
 pub use head::TurnHead;
 pub use history::Touch;

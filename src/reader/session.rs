@@ -8,15 +8,16 @@ use super::texts::LogTexts;
 use crate::content::disk::canonical;
 use crate::content::{Changes, ContentError, GitObjects};
 use crate::log::again::LogRows;
-use crate::log::open::{LogError, LogFile};
+use crate::log::open::{LogError, LogFile, OpenOptions};
 use crate::log::source::Stored;
 use crate::log::{LogFormat, Output};
 use crate::record::session_key;
 use crate::replay::Replay;
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
-use crate::session::{Damage, RanCommand, SessionInfo, TreePair, Turn};
+use crate::session::{Branch, Damage, RanCommand, SessionInfo, TreePair, Turn};
 use crate::snapshot::compare::{TreePlace, changes_between};
+use crate::store::kept::KeptTurn;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +34,20 @@ pub struct ReadOptions {
     pub git_dir: Option<PathBuf>,
     /// Further object directories.
     pub objects: Vec<PathBuf>,
+    /// The branch to show, where the session has several; none: the live one.
+    pub branch: Option<u32>,
     /// Larger sides are not compared, in bytes.
     pub max_file_bytes: u64,
     /// The root of the store that holds what was recorded; none: it is not looked at.
     pub store: Option<PathBuf>,
+}
+
+impl ReadOptions {
+    /// How the log is opened.
+    pub fn open_options(&self) -> OpenOptions {
+        let (format, branch) = (self.format.clone(), self.branch);
+        OpenOptions { format, session: None, branch, alone: false }
+    }
 }
 
 /// An opened session.
@@ -173,6 +184,7 @@ impl Reader {
             cwd: header.cwd,
             title: header.title,
             created_at: header.created_at,
+            branch: self.transcript.branch,
             warnings,
         }
     }
@@ -182,7 +194,7 @@ impl Reader {
         self.look_at_store();
         let rules = self.place().rules.clone();
         let turns = self.transcript.turns.get(from..).unwrap_or_default();
-        let recorded = |turn| self.recorded.turn(turn).map_or(0, |kept| kept.at.unsigned_abs());
+        let recorded = |turn| self.kept(turn).map_or(0, |kept| kept.at.unsigned_abs());
         turns.iter().map(|record| head(record, &rules, recorded(record.turn))).collect()
     }
 
@@ -194,7 +206,7 @@ impl Reader {
     pub fn changes(&mut self, turn: u32) -> Result<Option<Changes>, String> {
         let Some(record) = self.transcript.turn(turn).cloned() else { return Ok(None) };
         self.look_at_store();
-        let Some(kept) = self.recorded.turn(turn).cloned() else {
+        let Some(kept) = self.kept(turn).cloned() else {
             return Ok(self.of_log(&record));
         };
         let is_whole = recorded::is_whole(&kept);
@@ -242,9 +254,25 @@ impl Reader {
         self.transcript.turns.get(turns).unwrap_or_default()
     }
 
+    /// Why the branch that was asked for is not shown, once the log has been read.
+    pub fn missing_branch(&self) -> Option<String> {
+        let wanted = self.options.branch?;
+        let total = self.transcript.branch.map_or(1, |branch| branch.total);
+        let path = self.path.display();
+        let why = || format!("{path}: no branch {wanted} (there are {total})");
+        (!(1..=total).contains(&wanted)).then(why)
+    }
+
+    /// What was recorded of a turn. Of a branch that the agent has left that cannot be said: turns
+    /// are recorded by their numbers, and those of the live branch have the same.
+    fn kept(&self, turn: u32) -> Option<&KeptTurn> {
+        let is_aside = self.transcript.branch.is_some_and(Branch::is_aside);
+        self.recorded.turn(turn).filter(|_| !is_aside)
+    }
+
     /// The trees between which a recorder saw a turn's changes.
     pub(super) fn recorded_trees(&self, turn: u32) -> Option<TreePair> {
-        self.recorded.turn(turn)?.snapshot.clone()
+        self.kept(turn)?.snapshot.clone()
     }
 
     /// Compares two trees of turns or of the repository.

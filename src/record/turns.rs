@@ -235,7 +235,7 @@ fn step(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::event::{Edit, EditSource};
+    use crate::session::event::{Edit, EditSource, Stamp};
     use std::sync::Arc;
 
     fn start(turn: u32) -> LogEvent {
@@ -254,6 +254,7 @@ mod tests {
             path: path.into(),
             outcome: EditOutcome::Pending,
             body: EditSource::Kept(Arc::default()),
+            stamp: Stamp::default(),
         })
     }
 

@@ -1,6 +1,6 @@
 //! What any agent's log tells, in neutral words. A format's reader gives these; `Transcript` adds them up.
 
-use super::{CommandOutcome, TurnState};
+use super::{Branch, CommandOutcome, TurnState};
 use std::sync::Arc;
 
 /// One thing that a log tells.
@@ -102,6 +102,11 @@ pub enum LogEvent {
         /// The git directory that holds them, where the log or the agent's layout says so.
         git_dir: Option<String>,
     },
+    /// The session has several branches, of which one is told.
+    Branches(Branch),
+    /// A sub-agent was called whose work stands in a log of its own. `LogFile` reads that and tells
+    /// it as events of this turn.
+    Delegated(Delegation),
     /// All turns so far came from a parent session (fork).
     Inherited,
     /// The last `turns` turns left the conversation; their files stay as they are.
@@ -150,6 +155,43 @@ pub struct Place {
 /// change. Whoever asks who changed the file looks at the turn's commands.
 pub const SNAPSHOT_TOOL: &str = "snapshot";
 
+/// When something was done, and by whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Milliseconds since the epoch, where the log tells.
+    pub at: Option<i64>,
+    /// The sub-agent in whose own log it stands; none: it stands in the session's log.
+    pub agent: Option<Arc<str>>,
+}
+
+impl Stamp {
+    /// At this time, in the session's log.
+    pub fn at(at: Option<i64>) -> Self {
+        Self { at, agent: None }
+    }
+
+    /// Whether this goes before what stands already. What one log tells stays in its order; what
+    /// several tell is in the order of time.
+    pub fn goes_before(&self, other: &Self) -> bool {
+        self.agent != other.agent && self.at.is_some() && self.at < other.at
+    }
+}
+
+/// A call of a sub-agent that has a log of its own. Told again when more is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delegation {
+    /// The turn of the call.
+    pub turn: u32,
+    /// The call.
+    pub call_id: String,
+    /// The sub-agent's id, once the log has it.
+    pub agent: Option<String>,
+    /// When it was called, in milliseconds since the epoch.
+    pub at: Option<i64>,
+    /// It has a result: whatever log the sub-agent has is there.
+    pub is_settled: bool,
+}
+
 /// One file tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edit {
@@ -165,6 +207,8 @@ pub struct Edit {
     pub outcome: EditOutcome,
     /// What it did.
     pub body: EditSource,
+    /// When, and by whom.
+    pub stamp: Stamp,
 }
 
 /// How a file tool call went. Only `Applied` is a change.
@@ -265,6 +309,8 @@ pub struct Command {
     pub command: String,
     /// Whether a shell (or a program) ran it; a mere read is not sent.
     pub is_shell: bool,
+    /// When, and by whom.
+    pub stamp: Stamp,
 }
 
 /// The whole text of a file at a point of the log.
@@ -276,6 +322,8 @@ pub struct KnownText {
     pub path: String,
     /// The text; none: the file was not there.
     pub text: KnownTextSource,
+    /// When, and by whom.
+    pub stamp: Stamp,
 }
 
 /// Where a known text is.

@@ -25,8 +25,31 @@ pub struct SessionInfo {
     pub title: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created_at: Option<i64>,
+    /// Which branch of the session is shown, where it has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Branch>,
     /// What was unreadable, in file order.
     pub warnings: Vec<Damage>,
+}
+
+/// Which branch of a session is shown. The first one is 1; each turn that begins behind one which
+/// another turn follows already (a rewind) begins the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Branch {
+    /// The one whose turns are told.
+    pub shown: u32,
+    /// The one that the agent is on.
+    pub live: u32,
+    /// How many there are.
+    pub total: u32,
+}
+
+impl Branch {
+    /// Whether the agent has left what is shown.
+    pub fn is_aside(self) -> bool {
+        self.shown != self.live
+    }
 }
 
 /// One place of a log that could not be read, and why. Never fatal.

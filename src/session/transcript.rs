@@ -1,7 +1,7 @@
 //! The turn model: log events in, turns out. Pure; one `apply`, no clock and no disk.
 
 use super::event::{Command, Edit, EditOutcome, EditSource, Header, KnownText, LogEvent, Place};
-use super::{CommandOutcome, TurnState};
+use super::{Branch, CommandOutcome, TurnState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub struct Transcript {
     /// What is known of the session as a whole.
     pub header: Header,
+    /// Which branch this is, where the session has several.
+    pub branch: Option<Branch>,
     /// The turns, by ascending number.
     pub turns: Vec<TurnRecord>,
     /// Goes up with every change to what stands here, so that a reader can tell whether to look.
@@ -114,7 +116,7 @@ impl Transcript {
                 record.state = state;
                 record.ended_at = at.or(record.ended_at);
             }
-            LogEvent::Edit(edit) => self.turn_mut(edit.turn).edits.push(edit),
+            LogEvent::Edit(edit) => self.turn_mut(edit.turn).take_edit(edit),
             LogEvent::EditSettled { turn, call_id, outcome, result, body } => {
                 let record = self.turn_mut(turn);
                 record.tool_settled = true;
@@ -129,16 +131,7 @@ impl Transcript {
                     }
                 }
             }
-            LogEvent::Command(call) => {
-                self.turn_mut(call.turn).commands.push(CommandRecord {
-                    call,
-                    exit_code: None,
-                    outcome: CommandOutcome::Unknown,
-                    result: None,
-                    output: None,
-                    settled: false,
-                });
-            }
+            LogEvent::Command(call) => self.turn_mut(call.turn).take_command(call),
             LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output } => {
                 let record = self.turn_mut(turn);
                 record.tool_settled = true;
@@ -163,14 +156,9 @@ impl Transcript {
             }
             LogEvent::ChangesNoticed { turn } => self.turn_mut(turn).changes_noticed = true,
             LogEvent::ToolSettled { turn } => self.turn_mut(turn).tool_settled = true,
-            LogEvent::KnownText(known) => {
-                let record = self.turn_mut(known.turn);
-                // While an edit of that very file waits for its result, this is the text before it.
-                let waiting =
-                    |edit: &Edit| edit.outcome == EditOutcome::Pending && edit.path == known.path;
-                let at = record.edits.iter().position(waiting).unwrap_or(record.edits.len());
-                record.known_texts.push((at, known));
-            }
+            LogEvent::KnownText(known) => self.turn_mut(known.turn).take_text(known),
+            LogEvent::Branches(branch) => self.branch = Some(branch),
+            LogEvent::Delegated(_) => {}
             LogEvent::Trees { turn, before, after, git_dir } => {
                 let record = self.turn_mut(turn);
                 if record.tree_before.is_none() {
@@ -220,7 +208,49 @@ impl Transcript {
     }
 }
 
+/// How many of a list stand before something that goes before those at its end which are later.
+fn standing_before<T>(list: &[T], later: impl Fn(&T) -> bool) -> usize {
+    list.iter().rposition(|one| !later(one)).map_or(0, |last| last + 1)
+}
+
 impl TurnRecord {
+    /// Puts an edit in its place, which is the end but where a sub-agent's log tells it late.
+    fn take_edit(&mut self, edit: Edit) {
+        let at = standing_before(&self.edits, |other| edit.stamp.goes_before(&other.stamp));
+        for (before, known) in &mut self.known_texts {
+            let stays = *before < at || *before == at && !edit.stamp.goes_before(&known.stamp);
+            *before += usize::from(!stays);
+        }
+        self.edits.insert(at, edit);
+    }
+
+    fn take_command(&mut self, call: Command) {
+        let later = |command: &CommandRecord| call.stamp.goes_before(&command.call.stamp);
+        let at = standing_before(&self.commands, later);
+        let record = CommandRecord {
+            call,
+            exit_code: None,
+            outcome: CommandOutcome::Unknown,
+            result: None,
+            output: None,
+            settled: false,
+        };
+        self.commands.insert(at, record);
+    }
+
+    fn take_text(&mut self, known: KnownText) {
+        // While an edit of that very file waits for its result, this is the text before it.
+        let waiting = |edit: &Edit| {
+            edit.outcome == EditOutcome::Pending
+                && edit.path == known.path
+                && edit.stamp.agent == known.stamp.agent
+        };
+        let later = |edit: &Edit| known.stamp.goes_before(&edit.stamp);
+        let at = self.edits.iter().position(waiting);
+        let at = at.unwrap_or_else(|| standing_before(&self.edits, later));
+        self.known_texts.push((at, known));
+    }
+
     /// The edits that took effect.
     pub fn applied_edits(&self) -> impl Iterator<Item = &Edit> {
         self.edits.iter().filter(|edit| edit.outcome == EditOutcome::Applied)
@@ -268,7 +298,7 @@ pub fn turns_by_path(turns: &[TurnRecord]) -> HashMap<&str, Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::event::KnownTextSource;
+    use crate::session::event::{KnownTextSource, Stamp};
 
     fn presented(turn: u32, call: &str, path: &str) -> LogEvent {
         LogEvent::Presented {
@@ -322,6 +352,34 @@ mod tests {
     }
 
     #[test]
+    fn what_another_log_tells_late_goes_where_its_time_is() {
+        let stamp = |at, agent: Option<&str>| Stamp { at: Some(at), agent: agent.map(Arc::from) };
+        let edit = |path: &str, at, agent| {
+            let (turn, call_id, tool) = (1, path.into(), "edit".into());
+            let (outcome, body) = (EditOutcome::Applied, EditSource::Kept(Arc::default()));
+            let stamp = stamp(at, agent);
+            LogEvent::Edit(Edit { turn, call_id, tool, path: path.into(), outcome, body, stamp })
+        };
+        let known = |path: &str, at, agent| {
+            let (text, stamp) = (KnownTextSource::Absent, stamp(at, agent));
+            LogEvent::KnownText(KnownText { turn: 1, path: path.into(), text, stamp })
+        };
+        let mut t = Transcript::default();
+        // One log's own order stands, whatever its clock says.
+        for event in [edit("a", 10, None), edit("b", 9, None), known("k", 15, None)] {
+            t.apply(event);
+        }
+        for event in [edit("c", 20, None), edit("d", 14, Some("x")), edit("e", 16, Some("x"))] {
+            t.apply(event);
+        }
+        t.apply(known("l", 12, Some("y")));
+        let paths: Vec<_> = t.turns[0].edits.iter().map(|edit| edit.path.as_str()).collect();
+        assert_eq!(paths, ["a", "b", "d", "e", "c"]);
+        let texts: Vec<_> = t.turns[0].known_texts.iter().map(|(at, k)| (*at, &*k.path)).collect();
+        assert_eq!(texts, [(3, "k"), (2, "l")]);
+    }
+
+    #[test]
     fn a_text_told_while_an_edit_of_its_file_waits_stands_before_it() {
         let edit = |path: &str| {
             LogEvent::Edit(Edit {
@@ -331,11 +389,17 @@ mod tests {
                 path: path.into(),
                 outcome: EditOutcome::Pending,
                 body: EditSource::InLog { call: Place::default(), result: None },
+                stamp: Stamp::default(),
             })
         };
         let known = |path: &str| {
             let text = KnownTextSource::Absent;
-            LogEvent::KnownText(KnownText { turn: 1, path: path.into(), text })
+            LogEvent::KnownText(KnownText {
+                turn: 1,
+                path: path.into(),
+                text,
+                stamp: Stamp::default(),
+            })
         };
         let mut t = Transcript::default();
         for event in [edit("a"), edit("b"), known("b"), known("c")] {

@@ -39,7 +39,9 @@ pub(super) fn start(options: ReadOptions, objects: Objects, send: Send) -> io::R
         let reader = Reader::new(options);
         let commands = Commands::default();
         let told = Arc::clone(&send);
-        let run = AssertUnwindSafe(|| Session { reader, objects, send, commands }.run(&asked));
+        let run = AssertUnwindSafe(|| {
+            Session { reader, objects, send, commands, is_read: false }.run(&asked);
+        });
         if panic::catch_unwind(run).is_err() {
             let why =
                 "internal error while reading the session; please report it, and open it again";
@@ -54,6 +56,8 @@ struct Session {
     objects: Objects,
     send: Send,
     commands: Commands,
+    /// The log was read to its end once.
+    is_read: bool,
 }
 
 impl Session {
@@ -118,11 +122,21 @@ impl Session {
         let turns = self.reader.heads(0);
         self.tell(Event::Turns { from: 0, turns });
         self.info();
+        self.look_for_branch();
         if let Err(error) = read {
             self.tell(Event::Warning(error.to_string()));
         }
         self.tell(Event::Indexed(true));
         self.commands.begin();
+    }
+
+    /// Says once if the branch that was asked for is not there.
+    fn look_for_branch(&mut self) {
+        if !std::mem::replace(&mut self.is_read, true)
+            && let Some(missing) = self.reader.missing_branch()
+        {
+            self.tell(Event::Warning(missing));
+        }
     }
 
     fn tail(&mut self, event: TailEvent) {
@@ -144,6 +158,7 @@ impl Session {
             }
             TailEvent::CaughtUp => {
                 self.info();
+                self.look_for_branch();
                 self.tell(Event::Indexed(true));
                 self.commands.begin();
             }

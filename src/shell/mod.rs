@@ -11,7 +11,8 @@ mod workers;
 use crate::app::{App, Base, Choices, Effect, Event, SessionRow, update};
 use crate::content::{Changes, GitObjects};
 use crate::log::Places;
-use crate::log::open::{LogFile, OpenOptions};
+use crate::log::open::LogFile;
+use crate::log::source::Stored;
 use crate::log::tail;
 use crate::reader::{ReadOptions, Recent, TurnHead};
 use crate::record::{RecordOptions, Recorder};
@@ -23,6 +24,7 @@ use newest::Newest;
 pub use painter::Painter;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use sessions::BriefJob;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use std::io::{self, BufWriter, Stdout};
 use std::path::PathBuf;
@@ -111,6 +113,7 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
         app.show_only_the_file();
     }
     let is_session = !matches!(opening, Opening::Changes { .. });
+    let source = Source::of(&opening);
     let (world, recorder) = World::start(opening, &settings, &sender(&inbox, 1))?;
     let terminal = Terminal::take().context("the terminal cannot be taken over")?;
     listen(&outside)?;
@@ -121,7 +124,7 @@ pub fn run(opening: Opening, settings: Settings) -> anyhow::Result<()> {
     let painter = Painter::new(out, settings.erases_in_colour);
     let (session, left) = (1, Vec::new());
     let mut looping =
-        Loop { app, world, recorder, painter, terminal, settings, inbox, session, left };
+        Loop { app, world, recorder, painter, terminal, settings, inbox, session, left, source };
     let done = looping.run(&events);
     let Loop { world, recorder, terminal, left, .. } = looping;
     // The terminal is the person's again while the turn in hand is finished.
@@ -171,6 +174,7 @@ struct World {
     comparer: Newest<CompareJob>,
     counter: Newest<CountJob>,
     searcher: Newest<SearchJob>,
+    briefer: Newest<BriefJob>,
     /// The session's thread; none where there is no log.
     asks: Option<Sender<Ask>>,
     /// Dropping it stops the follower.
@@ -191,6 +195,7 @@ impl World {
             comparer: workers::comparer(ours, theirs, time, Arc::clone(send))?,
             counter: workers::counter(Arc::clone(&objects), recent, time, Arc::clone(send))?,
             searcher: workers::searcher(Arc::clone(send))?,
+            briefer: sessions::briefer(Arc::clone(send))?,
             asks: None,
             tail: None,
         };
@@ -210,10 +215,12 @@ impl World {
                 world.asks = Some(asks);
             }
             Opening::Log { path, options } => {
-                let how = OpenOptions { format: options.format.clone(), session: None };
+                let how = options.open_options();
+                // A branch is chosen to be looked at: what goes on is another one.
+                let record = settings.record.clone().filter(|_| options.branch.is_none());
                 let asks = follow::start(options, objects, Arc::clone(send))?;
                 let (told, kept) = (asks.clone(), asks.clone());
-                recorder = settings.record.clone().map(|options| {
+                recorder = record.map(|options| {
                     Recorder::start(options, move |event| {
                         let _ = kept.send(Ask::Recorded(event));
                     })
@@ -272,6 +279,32 @@ struct Loop {
     session: u64,
     /// Sessions that are being left.
     left: Vec<JoinHandle<()>>,
+    /// What is shown, to be read again.
+    source: Option<Source>,
+}
+
+/// A log that can be read again.
+#[derive(Clone)]
+struct Source {
+    path: PathBuf,
+    /// Its bytes, where it is no file to follow.
+    stored: Option<Stored>,
+    options: ReadOptions,
+}
+
+impl Source {
+    fn of(opening: &Opening) -> Option<Self> {
+        match opening {
+            Opening::Log { path, options } => {
+                Some(Self { path: path.clone(), stored: None, options: options.clone() })
+            }
+            Opening::Read { log, options } => {
+                let stored = Some(log.stored()?.clone());
+                Some(Self { path: log.path().to_owned(), stored, options: options.clone() })
+            }
+            Opening::Changes { .. } => None,
+        }
+    }
 }
 
 impl Loop {
@@ -365,7 +398,12 @@ impl Loop {
             Effect::FindSessions => {
                 sessions::list(self.settings.places.clone(), sender(&self.inbox, self.session))?;
             }
-            Effect::OpenSession(row) => self.open(*row)?,
+            Effect::CountTurns { request, rows } => {
+                self.world.briefer.post(BriefJob { request, rows });
+            }
+            Effect::StopCounting => self.world.briefer.cancel(),
+            Effect::OpenSession(row) => self.open_session(*row)?,
+            Effect::ShowBranch(branch) => self.show_branch(branch)?,
             Effect::Count { turn, revision, base, changes } => {
                 self.world.counter.post(CountJob { turn, revision, base, changes });
             }
@@ -381,15 +419,35 @@ impl Loop {
     }
 
     /// Shows another session from now on.
-    fn open(&mut self, row: SessionRow) -> anyhow::Result<()> {
-        self.session += 1;
+    fn open_session(&mut self, row: SessionRow) -> anyhow::Result<()> {
         if let Some(record) = &mut self.settings.record {
             // What was said of the first session's places is not true of another one.
             (record.cwd, record.git_dir) = (None, None);
         }
         let options =
             ReadOptions { format: Some(row.agent.into()), ..self.settings.picked.clone() };
-        let opening = Opening::Log { path: row.path, options };
+        self.open(Opening::Log { path: row.path, options })
+    }
+
+    /// Shows another branch of the session from now on: its log is read again.
+    fn show_branch(&mut self, branch: Option<u32>) -> anyhow::Result<()> {
+        match self.source.clone() {
+            Some(Source { path, stored: None, options }) => {
+                self.open(Opening::Log { path, options: ReadOptions { branch, ..options } })
+            }
+            Some(Source { path, stored: Some(stored), options }) => {
+                let options = ReadOptions { branch, ..options };
+                let log = LogFile::from_stored(&path, stored, &options.open_options())?;
+                self.open(Opening::Read { log: Box::new(log), options })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Leaves what is shown and shows this.
+    fn open(&mut self, opening: Opening) -> anyhow::Result<()> {
+        self.session += 1;
+        self.source = Source::of(&opening);
         let send = sender(&self.inbox, self.session);
         let (world, recorder) = World::start(opening, &self.settings, &send)?;
         let world = std::mem::replace(&mut self.world, world);

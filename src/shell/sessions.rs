@@ -1,14 +1,18 @@
 //! The sessions of this machine: listed when asked, and looked after for a newer one.
 
-use super::workers::Send;
-use crate::app::{Event, SessionRow};
+use super::newest::Newest;
+use super::workers::{Send, told};
+use crate::app::{Event, SessionRow, TurnCount};
 use crate::log::discover::discover_all;
 use crate::log::{FoundSession, Places};
+use crate::reader::brief;
 use crate::session::path::escape_name;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -27,6 +31,32 @@ pub(super) fn list(places: Places, send: Send) -> io::Result<()> {
         send(Event::Sessions(found.iter().map(|found| row(found, now)).collect()));
     };
     thread::Builder::new().name("sessions".into()).spawn(work).map(drop)
+}
+
+/// Sessions whose turns are to be counted, in this order, each with its place among all.
+pub(super) struct BriefJob {
+    pub(super) request: u64,
+    pub(super) rows: Vec<(usize, SessionRow)>,
+}
+
+/// Reads the logs of the newest list of sessions, one after the other, and tells of each.
+pub(super) fn briefer(send: Send) -> io::Result<Newest<BriefJob>> {
+    let failed = told(&send, "counting turns");
+    let work = move |job: BriefJob, cancel: &Arc<AtomicBool>| {
+        let is_wanted = || !cancel.load(Ordering::Relaxed);
+        for (at, row) in job.rows {
+            let Some(brief) = brief(&found(row), &is_wanted) else { return };
+            send(Event::Brief { request: job.request, at, brief });
+        }
+    };
+    Newest::start("turns", work, failed)
+}
+
+/// What discovery found, as far as it is needed to read the log.
+fn found(row: SessionRow) -> FoundSession {
+    let title = Some(row.title).filter(|title| !title.is_empty());
+    let (path, modified) = (row.path, SystemTime::UNIX_EPOCH);
+    FoundSession { format: row.agent, id: row.id, path, cwd: None, title, modified }
 }
 
 /// Looks for sessions of a directory that begin from now on, and tells of the newest.
@@ -69,6 +99,7 @@ fn row(found: &FoundSession, now: SystemTime) -> SessionRow {
         title: found.title.clone().unwrap_or_default(),
         cwd: found.cwd.as_ref().map(|cwd| escape_name(cwd.as_os_str())).unwrap_or_default(),
         path: found.path.clone(),
+        turns: TurnCount::Awaited,
         age: now.duration_since(found.modified).unwrap_or_default().as_secs(),
     }
 }

@@ -47,7 +47,7 @@ fn objects_of(objects: &Objects) -> GitObjects {
 }
 
 /// What a worker tells when it panicked: a fault of ours, and nothing else is lost by it.
-fn told(send: &Send, what: &'static str) -> impl Fn() + std::marker::Send + 'static {
+pub(super) fn told(send: &Send, what: &'static str) -> impl Fn() + std::marker::Send + 'static {
     let send = Arc::clone(send);
     move || {
         send(Event::Warning(format!("internal error while {what}; please report it")));

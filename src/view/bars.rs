@@ -2,7 +2,9 @@
 
 use super::paint::Painter;
 use super::theme::Role;
-use crate::app::{App, Base, COMMANDS, Focus, Live, Overlay, Scope, Subject, base_name};
+use crate::app::{
+    App, Base, COMMANDS, Focus, Live, Overlay, Scope, Subject, base_name, branch_words,
+};
 use crate::session::ChangesSource;
 use crate::text;
 use ratatui::layout::Rect;
@@ -31,7 +33,7 @@ pub(super) fn title(app: &App, area: Rect, painter: &mut Painter<'_>) {
             let turn = app.open_turn().map(|turn| turn.head.turn.turn).filter(|turn| *turn > 0);
             let title = turn.map(|turn| format!("turn {turn}")).unwrap_or_default();
             painter.write(area.x, area.y, area.right(), &title, style);
-            let base = if app.base == Base::Turn { String::new() } else { base(app) };
+            let base = if app.base == Base::Turn { branch(app) } else { base(app) };
             let base = text::fit(&base, usize::from(area.width) / 2);
             let at = area.right().saturating_sub(text::width(&base) as u16);
             painter.write(at, area.y, area.right(), &base, dim);
@@ -72,8 +74,19 @@ fn counts(app: &App) -> Vec<(String, Role)> {
     }
 }
 
-/// What the shown lines are compared with, and where both sides come from.
+/// The branch that is shown, if it is not the live one.
+fn branch(app: &App) -> String {
+    app.info.branch.and_then(branch_words).unwrap_or_default()
+}
+
+/// Which branch that is, what the shown lines are compared with, and where both sides come from.
 fn base(app: &App) -> String {
+    let mut parts = vec![branch(app), base_of_turn(app)];
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
+
+fn base_of_turn(app: &App) -> String {
     let Some(turn) = app.open_turn() else { return String::new() };
     if matches!(app.viewer.subject, Some(Subject::Present(_))) {
         return "presented, as it is now".into();
@@ -187,6 +200,9 @@ fn live(app: &App) -> String {
     }
     // The path has a third of the line.
     parts.extend(app.history_words(usize::from(app.size.0) / 3));
+    if let Some(branch) = app.info.branch.filter(|branch| !branch.is_aside()) {
+        parts.push(format!("{} branches: B", branch.total));
+    }
     if app.newer.is_some() {
         parts.push("a newer session: S".into());
     }

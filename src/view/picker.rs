@@ -2,9 +2,12 @@
 
 use super::paint::Painter;
 use super::theme::Role;
-use crate::app::{App, Picker, SessionRow, age};
+use crate::app::{App, Picker, SessionRow, TurnCount, age};
 use crate::text;
 use ratatui::layout::{Position, Rect};
+
+/// On a narrower screen the number of turns stands without its noun.
+const NARROW: u16 = 80;
 
 const HINT: &str = " Enter opens · Esc goes back ";
 
@@ -45,7 +48,13 @@ pub(super) fn draw(
 fn session(row: &SessionRow, is_chosen: bool, area: Rect, painter: &mut Painter<'_>) {
     let style = painter.style(if is_chosen { Role::Chosen } else { Role::Status });
     painter.fill(area, style);
-    let head = format!("{:>4}  {:<8}  ", age(row.age), row.agent);
+    let turns = match row.turns {
+        TurnCount::Awaited => "…".to_owned(),
+        TurnCount::Unreadable => "?".to_owned(),
+        TurnCount::Known(turns) => turns.to_string(),
+    };
+    let noun = if area.width < NARROW { "" } else { " turns" };
+    let head = format!("{:>4}  {:<8}  {turns:>4}{noun}  ", age(row.age), row.agent);
     let x = painter.write(area.x, area.y, area.right(), &head, style);
     let room = usize::from(area.right().saturating_sub(x + 1));
     let title = text::first_line(&row.title);

@@ -11,6 +11,7 @@ use crate::log::present::is_present;
 use crate::log::{LogReader, Output};
 use crate::session::event::{
     Command, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource, LogEvent, Place,
+    Stamp,
 };
 use crate::session::{CommandOutcome, TurnState};
 use serde_json::Value;
@@ -154,7 +155,12 @@ impl AcpReader {
             }
             Some(Request::Read { path }) if result["content"].is_string() && self.turn > 0 => {
                 let text = KnownTextSource::InLog(place);
-                out.events.push(LogEvent::KnownText(KnownText { turn: self.turn, path, text }));
+                out.events.push(LogEvent::KnownText(KnownText {
+                    turn: self.turn,
+                    path,
+                    text,
+                    stamp: Stamp::default(),
+                }));
             }
             _ => {}
         }
@@ -172,6 +178,7 @@ impl AcpReader {
                 path,
                 outcome: EditOutcome::Applied,
                 body: EditSource::InLog { call: place, result: None },
+                stamp: Stamp::default(),
             }));
         }
     }
@@ -252,7 +259,13 @@ impl AcpReader {
             call.told = true;
             let command = call.command.clone().unwrap_or_default();
             let (turn, call_id) = (call.turn, id.to_owned());
-            out.events.push(LogEvent::Command(Command { turn, call_id, command, is_shell: true }));
+            out.events.push(LogEvent::Command(Command {
+                turn,
+                call_id,
+                command,
+                is_shell: true,
+                stamp: Stamp::default(),
+            }));
         }
     }
 
@@ -309,13 +322,19 @@ impl AcpReader {
                     path,
                     outcome,
                     body: EditSource::InLog { call: row, result },
+                    stamp: Stamp::default(),
                 }));
             }
             // What the client wrote for it is the whole file after it.
             let written = call.write_row.take().filter(|_| outcome == EditOutcome::Applied);
             if let Some((place, path)) = written {
                 let text = KnownTextSource::InLog(place);
-                out.events.push(LogEvent::KnownText(KnownText { turn, path, text }));
+                out.events.push(LogEvent::KnownText(KnownText {
+                    turn,
+                    path,
+                    text,
+                    stamp: Stamp::default(),
+                }));
             }
         } else if is_present(&call.title)
             && outcome == EditOutcome::Applied

@@ -19,6 +19,8 @@ pub(super) enum Deed {
     Shell(String),
     /// It declares these deliverables: path and description.
     Present(Vec<(String, Option<String>)>),
+    /// It calls a sub-agent.
+    Delegate,
     /// It changes nothing.
     Look,
     /// It is a tool that could change anything.
@@ -89,6 +91,7 @@ impl<'a> ToolUse<'a> {
                 Deed::Present(self.presented())
             }
             "turn_changes" => Deed::Look,
+            "Task" | "Agent" => Deed::Delegate,
             tool if LOOKS.contains(&tool) => Deed::Look,
             _ => Deed::Unknown,
         }
@@ -159,6 +162,11 @@ impl<'a> ToolResult<'a> {
         }
         let texts = content.items().into_iter().filter_map(|block| block.object().string("text"));
         texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The sub-agent that the call called.
+    pub(super) fn agent(&self) -> Option<String> {
+        self.details?.object().string("agentId")
     }
 
     /// How an edit went.
@@ -278,13 +286,14 @@ mod tests {
                 Deed::Shell(command) => format!("shell {command}"),
                 Deed::Present(files) => format!("present {files:?}"),
                 Deed::Look => "look".into(),
+                Deed::Delegate => "delegate".into(),
                 Deed::Unknown => "unknown".into(),
             }
         };
         assert_eq!(deed("mcp__handback__edit", r#"{"path":"a"}"#), "edit a");
         assert_eq!(deed("mcp__other__edit", r#"{"path":"a"}"#), "unknown");
         assert_eq!(deed("Write", r#"{"file_path":7}"#), "look");
-        assert_eq!(deed("Task", "{}"), "unknown");
+        assert_eq!(deed("Task", "{}"), "delegate");
         let files = r#"{"files":[{"path":"a","description":"b"},"c",3]}"#;
         let told = r#"present [("a", Some("b")), ("c", None)]"#;
         assert_eq!(deed("mcp__handback__present", files), told);

@@ -1,5 +1,6 @@
 //! Claude Code: one JSON row a record, in a tree by `parentUuid`; also its `stream-json` output.
 
+mod agents;
 mod calls;
 mod discover;
 mod edits;
@@ -9,8 +10,8 @@ mod prompts;
 mod reader;
 
 use super::lazy;
-use super::{FoundSession, LogFormat, LogReader, Places};
-use crate::session::event::EditBody;
+use super::{Companion, FoundSession, LogFormat, LogReader, Places};
+use crate::session::event::{Delegation, EditBody};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::path::Path;
@@ -75,6 +76,10 @@ impl LogFormat for Claude {
     fn command_output(&self, row: &[u8]) -> Option<String> {
         let row = String::from_utf8_lossy(row);
         lazy::objects(&row).0.iter().find_map(calls::output)
+    }
+
+    fn companions(&self, path: &Path, calls: &[Delegation]) -> Vec<Companion> {
+        agents::logs(path, calls)
     }
 
     fn discover(&self, places: &Places, cwd: Option<&Path>) -> Vec<FoundSession> {

@@ -1,5 +1,6 @@
 //! Claude Code's rows, one after the other → events of the live branch.
 
+use super::agents;
 use super::calls::{Deed, ToolResult, ToolUse};
 use super::edits;
 use super::history::{self, History, Texts};
@@ -10,7 +11,7 @@ use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
 use crate::log::{LogReader, Output, row};
 use crate::session::event::{
-    Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place,
+    Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place, Stamp,
 };
 use crate::session::{CommandOutcome, TurnState};
 use std::collections::HashMap;
@@ -45,6 +46,7 @@ enum CallKind {
         row: Option<String>,
     },
     Command,
+    Delegate,
     Present(Vec<(String, Option<String>)>),
     Look,
 }
@@ -75,6 +77,10 @@ impl LogReader for Reader {
         row::each_object(place, line, out, |row, record, out| {
             self.record(place, row, record, out);
         });
+    }
+
+    fn choose_branch(&mut self, branch: u32) {
+        self.branches.choose(branch);
     }
 
     fn caught_up(&mut self, out: &mut Output) {
@@ -201,7 +207,7 @@ impl Reader {
         self.maybe = None;
         self.begin(here, parent, text, out);
         let texts = self.history.held_for(uuid);
-        self.tell_texts(here.turn, texts, out);
+        self.tell_texts(here.turn, None, texts, out);
     }
 
     /// Begins a turn and makes it the current one.
@@ -226,7 +232,13 @@ impl Reader {
             if let Some((command, call_id)) = maybe.shell {
                 let turn = self.branches.number(here.turn);
                 let (exit_code, outcome) = (None, CommandOutcome::Unknown);
-                let ran = Command { turn, call_id: call_id.clone(), command, is_shell: true };
+                let ran = Command {
+                    turn,
+                    call_id: call_id.clone(),
+                    command,
+                    is_shell: true,
+                    stamp: Stamp::at(here.at),
+                };
                 self.branches.tell(here.turn, LogEvent::Command(ran), out);
                 let (result, output) = (None, None);
                 let settled =
@@ -289,7 +301,13 @@ impl Reader {
         let turn = self.branches.number(here.turn);
         let command = |command: String, is_shell| {
             let call_id = call.id.clone();
-            LogEvent::Command(Command { turn, call_id, command, is_shell })
+            LogEvent::Command(Command {
+                turn,
+                call_id,
+                command,
+                is_shell,
+                stamp: Stamp::at(here.at),
+            })
         };
         let (kind, event) = match call.deed() {
             Deed::Edit(path) => {
@@ -301,16 +319,22 @@ impl Reader {
                     path,
                     outcome: EditOutcome::Pending,
                     body,
+                    stamp: Stamp::at(here.at),
                 };
                 (CallKind::Edit { row: row.map(str::to_owned) }, Some(LogEvent::Edit(edit)))
             }
             Deed::Shell(line) => (CallKind::Command, Some(command(line, true))),
             Deed::Unknown => (CallKind::Command, Some(command(call.name.clone(), false))),
+            Deed::Delegate => (CallKind::Delegate, Some(command(call.name.clone(), false))),
             Deed::Present(files) => (CallKind::Present(files), None),
             Deed::Look => (CallKind::Look, None),
         };
         if let Some(event) = event {
             self.branches.tell(here.turn, event, out);
+        }
+        if matches!(kind, CallKind::Delegate) && !here.side {
+            let called = agents::called(turn, &call.id, here.at);
+            self.branches.tell(here.turn, called, out);
         }
         self.calls.insert(call.id, Call { turn: here.turn, kind });
     }
@@ -328,6 +352,9 @@ impl Reader {
         let looked = matches!(call.kind, CallKind::Look);
         let (turn, call_id) = (self.branches.number(call.turn), result.id.clone());
         let place = Some(here.place);
+        if matches!(call.kind, CallKind::Delegate) {
+            self.branches.tell(call.turn, agents::settled(turn, result), out);
+        }
         let event = match call.kind {
             CallKind::Edit { row: call_row } => {
                 let body = call_row.filter(|_| !alone).map(|call_row| {
@@ -341,7 +368,7 @@ impl Reader {
                     body,
                 }
             }
-            CallKind::Command => {
+            CallKind::Command | CallKind::Delegate => {
                 let (exit_code, outcome) = result.command();
                 let output = (!alone).then(|| Arc::from(result.text()));
                 let result = place.filter(|_| alone);
@@ -387,7 +414,7 @@ impl Reader {
         }
         if let Some((path, _)) = history::whole_file(record) {
             let texts = vec![(path, KnownTextSource::InLog(here.place))];
-            self.tell_texts(here.turn, texts, out);
+            self.tell_texts(here.turn, here.at, texts, out);
         }
     }
 
@@ -396,7 +423,7 @@ impl Reader {
             return;
         };
         match self.branches.turn_of(&prompt) {
-            Some(turn) if turn != ROOT => self.tell_texts(turn, texts, out),
+            Some(turn) if turn != ROOT => self.tell_texts(turn, None, texts, out),
             _ => self.history.hold(prompt, texts),
         }
     }
@@ -404,7 +431,7 @@ impl Reader {
     /// Tells known texts. A backup is of a file as it was before the turn: it is told once, and
     /// not when the turn has edited the file already. It is told beside a read of the file, as it
     /// is exact in line ends where the read is not.
-    fn tell_texts(&mut self, turn: usize, texts: Texts, out: &mut Output) {
+    fn tell_texts(&mut self, turn: usize, at: Option<i64>, texts: Texts, out: &mut Output) {
         for (path, text) in texts {
             let edited = |event: &LogEvent| {
                 matches!(event, LogEvent::Edit(edit)
@@ -415,7 +442,12 @@ impl Reader {
                 && (!self.history.is_first(turn, &path)
                     || self.branches.events(turn).iter().any(edited));
             if !late {
-                let known = KnownText { turn: self.branches.number(turn), path, text };
+                let known = KnownText {
+                    turn: self.branches.number(turn),
+                    path,
+                    text,
+                    stamp: Stamp::at(at),
+                };
                 self.branches.tell(turn, LogEvent::KnownText(known), out);
             }
         }

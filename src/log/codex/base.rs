@@ -50,7 +50,7 @@ impl Base {
         if self.depth >= DEEPEST {
             return Err(io::Error::other("it stands on itself"));
         }
-        let file = self.find(path).ok_or(io::ErrorKind::NotFound)?;
+        let file = find_rollout(&self.name, path).ok_or(io::ErrorKind::NotFound)?;
         let mut lines = BufReader::new(open(&file)?);
         let mut line = Vec::new();
         let mut first = true;
@@ -73,22 +73,24 @@ impl Base {
         }
         Ok(())
     }
+}
 
-    fn find(&self, path: &Path) -> Option<PathBuf> {
-        let is_it = |file: &PathBuf| {
-            let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl");
-            let before = stem.and_then(|stem| stem.strip_suffix(self.name.as_str()));
-            file != path && before.is_some_and(|before| before.ends_with(['-', '_']))
-        };
-        let folder = path.parent()?;
-        let sessions = folder.ancestors().take(4).find(|folder| folder.ends_with("sessions"));
-        [(folder, 0), (sessions.unwrap_or(folder), 3)].into_iter().find_map(|(folder, depth)| {
-            let mut files = Vec::new();
-            collect(folder, depth, &mut files);
-            files.into_iter().find(is_it)
-        })
-    }
+/// The rollout of a thread or segment, for the log at `path`: in the same folder, or elsewhere below
+/// `sessions`.
+pub(super) fn find_rollout(thread: &str, path: &Path) -> Option<PathBuf> {
+    let is_it = |file: &PathBuf| {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let stem = name.strip_suffix(".zst").unwrap_or(name).strip_suffix(".jsonl");
+        let before = stem.and_then(|stem| stem.strip_suffix(thread));
+        file != path && before.is_some_and(|before| before.ends_with(['-', '_']))
+    };
+    let folder = path.parent()?;
+    let sessions = folder.ancestors().take(4).find(|folder| folder.ends_with("sessions"));
+    [(folder, 0), (sessions.unwrap_or(folder), 3)].into_iter().find_map(|(folder, depth)| {
+        let mut files = Vec::new();
+        collect(folder, depth, &mut files);
+        files.into_iter().find(is_it)
+    })
 }
 
 #[cfg(test)]

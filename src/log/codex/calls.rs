@@ -8,18 +8,27 @@ use crate::log::Output;
 use crate::log::loose::word;
 use crate::log::present::{is_present, presented_files};
 use crate::session::CommandOutcome;
-use crate::session::event::{Command, Edit, EditOutcome, EditSource, LogEvent, Place};
+use crate::session::event::{Command, Edit, EditOutcome, EditSource, LogEvent, Place, Stamp};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// What is remembered of a call until its result.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 pub(super) struct Call {
-    turn: u32,
+    pub(super) turn: u32,
+    spawns: bool,
     edits: bool,
     command: bool,
     scripted: bool,
     presents: Vec<(String, Option<String>)>,
+}
+
+impl Call {
+    /// A call that starts a sub-agent.
+    pub(super) fn of_agent(turn: u32) -> Self {
+        Self { turn, spawns: true, ..Self::default() }
+    }
 }
 
 impl CodexReader {
@@ -52,13 +61,20 @@ impl CodexReader {
                     path: self.turns.path(turn, call.directory.as_deref(), section.path_after()),
                     outcome: EditOutcome::Pending,
                     body: source(row, nth),
+                    stamp: Stamp::at(row.at),
                 }));
             }
         }
         if let Some(command) = call.command.filter(|_| call.name != "exec" || !self.paginated) {
             kept.command = true;
             let call_id = call_id.clone();
-            out.events.push(LogEvent::Command(Command { turn, call_id, command, is_shell: true }));
+            out.events.push(LogEvent::Command(Command {
+                turn,
+                call_id,
+                command,
+                is_shell: true,
+                stamp: Stamp::at(row.at),
+            }));
         }
         kept.presents = call.presents;
         self.calls.insert(call_id, kept);
@@ -74,6 +90,9 @@ impl CodexReader {
             return;
         };
         let (turn, result) = (call.turn, ToolOutput::read(&payload["output"]));
+        if std::mem::take(&mut call.spawns) {
+            Self::spawned(turn, payload, out);
+        }
         if std::mem::take(&mut call.edits) {
             let outcome = result.patch_outcome(call.scripted);
             out.events.push(settled(turn, call_id, outcome, None));
@@ -122,6 +141,7 @@ impl CodexReader {
                 path: path_after(path, change).to_owned(),
                 outcome,
                 body: source(row, nth),
+                stamp: Stamp::at(row.at),
             }));
         }
     }
@@ -144,6 +164,7 @@ impl CodexReader {
                 call_id: call_id.to_owned(),
                 command: command_line(&done["command"]).unwrap_or_default(),
                 is_shell: true,
+                stamp: Stamp::at(row.at),
             }));
             turn
         };
@@ -175,6 +196,7 @@ impl CodexReader {
             call_id: call_id.clone(),
             command: command.to_owned(),
             is_shell: true,
+            stamp: Stamp::at(row.at),
         }));
         out.events.push(LogEvent::CommandSettled {
             turn,

@@ -1,5 +1,6 @@
 //! Codex: rollout files of all generations, and `codex exec --json`.
 
+mod agents;
 mod base;
 mod body;
 mod call;
@@ -12,8 +13,8 @@ mod stream;
 mod turns;
 
 use super::loose::{plain_text, values_again, word};
-use super::{FoundSession, LogFormat, LogReader, Places};
-use crate::session::event::EditBody;
+use super::{Companion, FoundSession, LogFormat, LogReader, Places};
+use crate::session::event::{Delegation, EditBody};
 use serde_json::Value;
 use std::path::Path;
 
@@ -52,6 +53,10 @@ impl LogFormat for Codex {
 
     fn command_output(&self, row: &[u8]) -> Option<String> {
         values_again(row).iter().find_map(printed)
+    }
+
+    fn companions(&self, path: &Path, calls: &[Delegation]) -> Vec<Companion> {
+        agents::logs(path, calls)
     }
 
     fn discover(&self, places: &Places, cwd: Option<&Path>) -> Vec<FoundSession> {

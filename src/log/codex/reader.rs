@@ -226,6 +226,9 @@ impl CodexReader {
                 let call_id = event["call_id"].as_str().unwrap_or_default();
                 self.file_change(row, (call_id, id), change_outcome(event), out);
             }
+            Some("collab_agent_spawn_end") => {
+                self.agent_named(row, (&event["call_id"], id), &event["new_thread_id"], out);
+            }
             Some("exec_command_end") => self.command_item(row, ("call_id", id), event, out),
             Some("mcp_tool_call_end") => {
                 let call = &event["invocation"];
@@ -244,6 +247,14 @@ impl CodexReader {
                 let call_id = done["id"].as_str().unwrap_or_default();
                 self.file_change(row, (call_id, id), change_outcome(done), out);
             }
+            Some("SubAgentActivity") if done["kind"] == "started" => {
+                self.agent_named(row, (&done["id"], id), &done["agent_thread_id"], out);
+            }
+            Some("CollabAgentToolCall")
+                if word(&done["tool"]).is_some_and(|tool| tool.starts_with("spawn")) =>
+            {
+                self.agent_named(row, (&done["id"], id), &done["receiver_thread_ids"][0], out);
+            }
             Some("CommandExecution") => self.command_item(row, ("id", id), done, out),
             Some("McpToolCall") => {
                 let ok = done["status"] == "completed" && done["error"].is_null();
@@ -259,6 +270,7 @@ impl CodexReader {
             Some("message") => self.settle_candidate(out),
             Some("function_call" | "custom_tool_call" | "local_shell_call") => {
                 self.settle_candidate(out);
+                self.spawn(row, payload, out);
                 if let Some(call) = ToolCall::read(payload) {
                     self.call(row, payload, call, out);
                 }

@@ -8,7 +8,9 @@ use super::reader::CodexReader;
 use crate::log::Output;
 use crate::log::loose::{owned, word};
 use crate::session::TurnState;
-use crate::session::event::{Command, Edit, EditOutcome, EditSource, Header, LogEvent, Place};
+use crate::session::event::{
+    Command, Edit, EditOutcome, EditSource, Header, LogEvent, Place, Stamp,
+};
 use serde_json::Value;
 
 impl CodexReader {
@@ -53,6 +55,7 @@ impl CodexReader {
                         path: word(&change["path"]).unwrap_or_default().to_owned(),
                         outcome,
                         body: EditSource::InLog { call: place, result: None },
+                        stamp: Stamp::default(),
                     }));
                 }
             }
@@ -64,6 +67,7 @@ impl CodexReader {
                     call_id: call_id.clone(),
                     command: owned(&done["command"]).unwrap_or_default(),
                     is_shell: true,
+                    stamp: Stamp::default(),
                 }));
                 out.events.push(LogEvent::CommandSettled {
                     turn,

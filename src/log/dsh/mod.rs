@@ -7,8 +7,8 @@ mod row;
 mod sequence;
 mod tool;
 
-use super::{FoundSession, LogFormat, LogReader, Places, Skim};
-use crate::session::event::EditBody;
+use super::{Companion, FoundSession, LogFormat, LogReader, Places, Skim};
+use crate::session::event::{Delegation, EditBody};
 use serde_json::Value;
 use std::path::Path;
 
@@ -51,6 +51,10 @@ impl LogFormat for Dsh {
 
     fn turn_start_mark(&self) -> Option<&'static [u8]> {
         Some(b"\"turn/start\"")
+    }
+
+    fn companions(&self, path: &Path, calls: &[Delegation]) -> Vec<Companion> {
+        places::companions(path, calls)
     }
 
     fn discover(&self, places: &Places, cwd: Option<&Path>) -> Vec<FoundSession> {

@@ -1,14 +1,16 @@
 //! Where dsh keeps its sessions: `<home>/sessions/<project>/<session>/session[.vN].jsonl[.zstd]`.
 
+use crate::log::companions::latest_call;
 use crate::log::decode::{Decoder, Sink};
 use crate::log::source::Stored;
-use crate::log::{FoundSession, LogReader, Output, Places};
+use crate::log::{Companion, FoundSession, LogReader, Output, Places};
 use crate::session::Damage;
-use crate::session::event::Place;
+use crate::session::event::{Delegation, Place};
 use crate::session::transcript::Transcript;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Enough for a header.
 const HEADER: usize = 4 << 10;
@@ -76,6 +78,29 @@ fn found(path: &Path, cwd: Option<&Path>) -> Option<FoundSession> {
         title: head.header.title.or(prompt),
         modified: fs::metadata(path).ok()?.modified().ok()?,
     })
+}
+
+/// The logs of the sub-agents of the session at `path`: sessions of their own beside it, whose
+/// headers name it. One belongs to the latest call before it began.
+pub(super) fn companions(path: &Path, calls: &[Delegation]) -> Vec<Companion> {
+    let header = |path: &Path| Some(told(&Stored::open(path).ok()?, HEADER)?.header);
+    let Some(id) = header(path).and_then(|header| header.id) else { return Vec::new() };
+    let project = path.parent().and_then(Path::parent);
+    let first = calls.iter().filter_map(|call| call.at).min().unwrap_or(0);
+    // A folder changes when its log is made, which is after the call.
+    let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(first).unwrap_or(0));
+    let is_later = |folder: &PathBuf| {
+        fs::metadata(folder).and_then(|data| data.modified()).is_ok_and(|at| at >= since)
+    };
+    let sessions = project.map(folders).unwrap_or_default().into_iter().filter(is_later);
+    let logs = sessions.filter_map(|session| newest_generation(&session));
+    let found = logs.filter_map(|log| {
+        let header = header(&log)?;
+        let is_own = header.is_subagent == Some(true) && header.parent.as_ref() == Some(&id);
+        let turn = latest_call(calls, header.created_at).filter(|_| is_own)?.turn;
+        Some(Companion { path: log, agent: header.id?, turn })
+    });
+    found.collect()
 }
 
 fn same_folder(one: &Path, other: &Path) -> bool {

@@ -9,7 +9,8 @@ use super::sequence::{self, Sequence};
 use super::tool::{self, ToolKind};
 use crate::log::{LogReader, Output, Stretch, rows};
 use crate::session::event::{
-    Command, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource, LogEvent, Place,
+    Command, Delegation, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource,
+    LogEvent, Place, Stamp,
 };
 use crate::session::{Damage, TreePair, TurnState};
 use serde_json::Value;
@@ -21,6 +22,8 @@ pub(super) struct Reader {
     sequence: Sequence,
     /// The turn of the last `turn/start`; user messages do not name theirs.
     turn: Option<u32>,
+    /// When the row in hand was written.
+    at: Option<i64>,
     /// v0 and v1: the events below this number came from the parent session.
     seed: Option<u64>,
     /// Calls without a result yet.
@@ -110,6 +113,7 @@ impl Reader {
     }
 
     fn event(&mut self, place: Place, row: &Row<'_>, out: &mut Output) -> Option<()> {
+        self.at = row.at();
         match &*row.kind {
             "turn/start" => {
                 let turn = row.data::<TurnData>().filter(|data| data.turn > 0)?.turn;
@@ -232,14 +236,21 @@ impl Reader {
                 path: path.clone(),
                 outcome: EditOutcome::Pending,
                 body: EditSource::InLog { call: place, result: None },
+                stamp: Stamp::at(self.at),
             })),
             ToolKind::Command { line, is_shell } => out.events.push(LogEvent::Command(Command {
                 turn,
                 call_id: call_id.clone(),
                 command: line.clone(),
                 is_shell: *is_shell,
+                stamp: Stamp::at(self.at),
             })),
             ToolKind::Read | ToolKind::Other => {}
+        }
+        if kind.may_delegate() {
+            let (call_id, at) = (call_id.clone(), self.at);
+            let called = Delegation { turn, call_id, at, ..Delegation::default() };
+            out.events.push(LogEvent::Delegated(called));
         }
         self.open.insert(call_id, OpenCall { turn, kind });
     }
@@ -265,6 +276,11 @@ impl Reader {
     ) {
         let Some(call_id) = output.call_id.clone() else { return };
         let Some(OpenCall { turn, kind }) = self.open.remove(&call_id) else { return };
+        if kind.may_delegate() {
+            let (call_id, is_settled) = (call_id.clone(), true);
+            let settled = Delegation { turn, call_id, is_settled, ..Delegation::default() };
+            out.events.push(LogEvent::Delegated(settled));
+        }
         out.events.push(match kind {
             ToolKind::Edit(_) => LogEvent::EditSettled {
                 turn,
@@ -290,7 +306,12 @@ impl Reader {
             && let Some(path) = body::wholly_read(meta)
         {
             let text = KnownTextSource::InLog(place);
-            out.events.push(LogEvent::KnownText(KnownText { turn, path, text }));
+            out.events.push(LogEvent::KnownText(KnownText {
+                turn,
+                path,
+                text,
+                stamp: Stamp::at(self.at),
+            }));
         }
     }
 }

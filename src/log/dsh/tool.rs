@@ -26,6 +26,13 @@ pub(super) enum ToolKind {
     Other,
 }
 
+impl ToolKind {
+    /// Whether sub-agents may do its work, in sessions of their own.
+    pub(super) fn may_delegate(&self) -> bool {
+        matches!(self, Self::Command { is_shell: false, .. })
+    }
+}
+
 /// The arguments that tell what a call touches. The texts are read later, when they are asked for.
 #[derive(Debug, Default, Deserialize)]
 struct Touched<'a> {

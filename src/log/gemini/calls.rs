@@ -69,6 +69,14 @@ impl Call<'_> {
         LOOKS.contains(&self.name.as_str())
     }
 
+    /// Whether the call may be of a sub-agent: these are called by their own names.
+    pub(super) fn may_delegate(&self) -> bool {
+        self.edits().is_none()
+            && self.shell().is_none()
+            && self.presents().is_none()
+            && !self.looks()
+    }
+
     /// The deliverables that the call declares.
     pub(super) fn presents(&self) -> Option<Vec<(String, Option<String>)>> {
         if !(self.name == "present"

@@ -1,14 +1,15 @@
 //! Gemini CLI: a log of operations (one JSON row each), before 0.40 one JSON document; also its
 //! `stream-json` output.
 
+mod agents;
 mod calls;
 mod discover;
 mod project;
 mod reader;
 mod session;
 
-use super::{FoundSession, LogFormat, LogReader, Output, Places, WholeLog, lazy};
-use crate::session::event::{EditBody, LogEvent};
+use super::{Companion, FoundSession, LogFormat, LogReader, Output, Places, WholeLog, lazy};
+use crate::session::event::{Delegation, EditBody, LogEvent};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -55,6 +56,10 @@ impl LogFormat for Gemini {
 
     fn whole(&self) -> Option<&dyn WholeLog> {
         Some(self)
+    }
+
+    fn companions(&self, path: &Path, calls: &[Delegation]) -> Vec<Companion> {
+        agents::logs(path, calls)
     }
 
     fn discover(&self, places: &Places, cwd: Option<&Path>) -> Vec<FoundSession> {

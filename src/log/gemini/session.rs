@@ -5,7 +5,9 @@ use crate::log::Output;
 use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
 use crate::session::TurnState;
-use crate::session::event::{Command, Edit, EditOutcome, EditSource, Header, LogEvent, Place};
+use crate::session::event::{
+    Command, Delegation, Edit, EditOutcome, EditSource, Header, LogEvent, Place, Stamp,
+};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +17,8 @@ use std::sync::Arc;
 pub(super) struct Session {
     /// The turn in hand; 0 before the first prompt.
     turn: u32,
+    /// When that turn began.
+    began_at: Option<i64>,
     state: TurnState,
     last_at: Option<i64>,
     header: Header,
@@ -131,7 +135,7 @@ impl Session {
         }
         self.turn += 1;
         let turn = self.turn;
-        (self.state, self.last_at) = (TurnState::Open, at);
+        (self.state, self.last_at, self.began_at) = (TurnState::Open, at, at);
         self.prompts.push(self.messages.len());
         out.events.push(LogEvent::TurnStart { turn, at });
         if !text.is_empty() {
@@ -171,6 +175,12 @@ impl Session {
             if (told.is_none() || waited) && call.outcome() != EditOutcome::Pending {
                 settle(turn.max(1), &call, &rows, waited, out);
             }
+            if (told.is_none() || waited) && call.may_delegate() {
+                let (turn, call_id, at) = (turn.max(1), call.id.clone(), self.began_at);
+                let is_settled = call.outcome() != EditOutcome::Pending;
+                let called = Delegation { turn, call_id, agent: None, at, is_settled };
+                out.events.push(LogEvent::Delegated(called));
+            }
             if told.is_none() || waited {
                 self.told.insert(key, call.outcome());
             }
@@ -201,12 +211,26 @@ impl Session {
             };
             let outcome = EditOutcome::Pending;
             let tool = call.name.clone();
-            out.events.push(LogEvent::Edit(Edit { turn, call_id, tool, path, outcome, body }));
+            out.events.push(LogEvent::Edit(Edit {
+                turn,
+                call_id,
+                tool,
+                path,
+                outcome,
+                body,
+                stamp: Stamp::at(self.last_at),
+            }));
         } else if call.presents().is_none() && !call.looks() {
             let shell = call.shell();
             let is_shell = shell.is_some();
             let command = shell.unwrap_or_else(|| call.name.clone());
-            out.events.push(LogEvent::Command(Command { turn, call_id, command, is_shell }));
+            out.events.push(LogEvent::Command(Command {
+                turn,
+                call_id,
+                command,
+                is_shell,
+                stamp: Stamp::at(self.last_at),
+            }));
         }
     }
 }

@@ -6,7 +6,7 @@
 //! opened read-only; else (a copy without its `-shm`): from a copy of both in a temporary folder.
 
 use super::places::snapshot_dir;
-use super::session::{SessionRow, Teller, is_session};
+use super::session::{SessionRow, Sessions, Teller, is_session};
 use crate::log::Output;
 use crate::session::Damage;
 use rusqlite::{Connection, OpenFlags, Row};
@@ -190,21 +190,30 @@ impl Database {
                 Ok((row, project))
             })?;
         self.locate(&mut session.0, session.1.as_deref());
+        let mut teller = Teller::new(&session.0, Some(self), out);
+        let mut damages = Vec::new();
+        self.messages(id, &mut damages, &mut |id, message, parts| {
+            teller.message(id, message, parts);
+        })?;
+        teller.finish();
+        out.damages.append(&mut damages);
+        Ok(())
+    }
+
+    fn messages(
+        &self,
+        session: &str,
+        damages: &mut Vec<Damage>,
+        take: &mut dyn FnMut(&str, &Value, &[Value]),
+    ) -> rusqlite::Result<()> {
         let messages =
             "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id";
-        let messages = self.rows(messages, id, out)?;
-        let mut teller = Teller::new(&session.0, out);
-        let mut unread = Vec::new();
-        for (message_id, message) in messages {
-            let mut heard = Output::default();
+        for (id, message) in self.rows(messages, session, damages)? {
             let parts = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id";
-            let parts = self.rows(parts, &message_id, &mut heard)?;
+            let parts = self.rows(parts, &id, damages)?;
             let parts: Vec<Value> = parts.into_iter().map(|(_, part)| part).collect();
-            teller.message(&message_id, &message, &parts);
-            unread.append(&mut heard.damages);
+            take(&id, &message, &parts);
         }
-        teller.finish();
-        out.damages.append(&mut unread);
         Ok(())
     }
 
@@ -221,7 +230,7 @@ impl Database {
         &self,
         query: &str,
         of: &str,
-        out: &mut Output,
+        damages: &mut Vec<Damage>,
     ) -> rusqlite::Result<Vec<(String, Value)>> {
         let mut query = self.connection.prepare(query)?;
         let mut rows = query.query([of])?;
@@ -230,7 +239,7 @@ impl Database {
             let id = text(row, "id").unwrap_or_default();
             match serde_json::from_str(&text(row, "data").unwrap_or_default()) {
                 Ok(value) => found.push((id, value)),
-                Err(error) => out.damages.push(Damage {
+                Err(error) => damages.push(Damage {
                     line: None,
                     offset: None,
                     message: format!("row {id}: not JSON: {error}"),
@@ -238,6 +247,17 @@ impl Database {
             }
         }
         Ok(found)
+    }
+}
+
+impl Sessions for Database {
+    fn each_message(
+        &self,
+        session: &str,
+        damages: &mut Vec<Damage>,
+        take: &mut dyn FnMut(&str, &Value, &[Value]),
+    ) -> io::Result<()> {
+        self.messages(session, damages, take).map_err(io::Error::other)
     }
 }
 

@@ -47,6 +47,11 @@ pub(super) fn deed(part: &Value) -> Deed {
     }
 }
 
+/// The session of the sub-agent that a tool part called.
+pub(super) fn delegate(part: &Value) -> Option<&str> {
+    word(&part["state"]["metadata"]["sessionId"]).filter(|_| part["tool"] == "task")
+}
+
 /// How an edit went; only what the tool reports as completed took effect.
 pub(super) fn outcome(part: &Value) -> EditOutcome {
     let state = &part["state"];

@@ -5,17 +5,21 @@
 //! (`summary.diffs`): that includes what commands changed, and misses files outside of the work tree.
 //! A file that a tool edited is told by that tool; `summary.diffs` then only adds its whole texts.
 //! Any other file of it becomes one edit by the tool `SNAPSHOT_TOOL`.
+//!
+//! A `task` part names the session of a sub-agent. What that session's tools did is told in the place
+//! of the part.
 
 use super::part::{self, Deed};
 use crate::log::Output;
 use crate::log::loose::{owned, word};
 use crate::session::event::{
     Command, Edit, EditAction, EditBody, EditOutcome, EditSource, Header, KnownText,
-    KnownTextSource, LogEvent, SNAPSHOT_TOOL,
+    KnownTextSource, LogEvent, SNAPSHOT_TOOL, Stamp,
 };
-use crate::session::{CommandOutcome, TurnState};
+use crate::session::{CommandOutcome, Damage, TurnState};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::sync::Arc;
 
 /// What is known of a session as a whole.
@@ -58,9 +62,29 @@ impl SessionRow {
     }
 }
 
+/// Where sessions stand.
+pub(super) trait Sessions {
+    /// Hands out a session's messages in order: id, message, parts. What cannot be read is damage.
+    fn each_message(
+        &self,
+        session: &str,
+        damages: &mut Vec<Damage>,
+        take: &mut dyn FnMut(&str, &Value, &[Value]),
+    ) -> io::Result<()>;
+}
+
+/// Sub-agents that call sub-agents are followed so far.
+const DEEPEST: usize = 16;
+
 /// Tells a session's messages, given in order.
 pub(super) struct Teller<'a> {
     session: &'a SessionRow,
+    /// Where the sessions of sub-agents are; none: only this session is at hand.
+    others: Option<&'a dyn Sessions>,
+    /// The sub-agents' sessions that were told.
+    told: HashSet<String>,
+    /// The sub-agents whose work is being told, one within the other.
+    agents: Vec<Arc<str>>,
     out: &'a mut Output,
     turns: Vec<TurnNote>,
     /// The turn of each user message; none for one that only compacts.
@@ -81,7 +105,11 @@ struct TurnNote {
 
 impl<'a> Teller<'a> {
     /// Begins with what is known of the session.
-    pub(super) fn new(session: &'a SessionRow, out: &'a mut Output) -> Self {
+    pub(super) fn new(
+        session: &'a SessionRow,
+        others: Option<&'a dyn Sessions>,
+        out: &'a mut Output,
+    ) -> Self {
         out.events.push(LogEvent::Reset);
         out.events.push(LogEvent::Header(Header {
             id: Some(session.id.clone()),
@@ -93,7 +121,15 @@ impl<'a> Teller<'a> {
             base_commit: None,
             agent_version: session.version.clone(),
         }));
-        Self { session, out, turns: Vec::new(), by_message: HashMap::new() }
+        Self {
+            session,
+            others,
+            told: HashSet::from([session.id.clone()]),
+            agents: Vec::new(),
+            out,
+            turns: Vec::new(),
+            by_message: HashMap::new(),
+        }
     }
 
     /// Tells one message with its parts.
@@ -183,7 +219,13 @@ impl<'a> Teller<'a> {
         let edits = self.out.events.len();
         tell(turn, &call_id, part, keep, self.out);
         let Some(note) = self.turns.get_mut(at) else { return };
-        for event in self.out.events.iter().skip(edits) {
+        for event in self.out.events.iter_mut().skip(edits) {
+            let agent = self.agents.last();
+            match event {
+                LogEvent::Edit(edit) => edit.stamp.agent = agent.cloned(),
+                LogEvent::Command(command) => command.stamp.agent = agent.cloned(),
+                _ => {}
+            }
             if let LogEvent::Edit(Edit { path, outcome: EditOutcome::Applied, body, .. }) = event {
                 note.edited.insert(path.clone());
                 if let EditSource::Kept(body) = body {
@@ -191,6 +233,32 @@ impl<'a> Teller<'a> {
                 }
             }
         }
+        if let Some(session) = part::delegate(part) {
+            self.delegated(at, session);
+        }
+    }
+
+    /// Tells what the tools of a sub-agent's session did, as done in this turn.
+    fn delegated(&mut self, at: usize, session: &str) {
+        let Some(others) = self.others.filter(|_| self.agents.len() < DEEPEST) else { return };
+        if !self.told.insert(session.to_owned()) {
+            return;
+        }
+        self.agents.push(session.into());
+        let (mut damages, mut any) = (Vec::new(), false);
+        let read = others.each_message(session, &mut damages, &mut |_, _, parts| {
+            any = true;
+            for part in parts.iter().filter(|part| part["type"] == "tool") {
+                self.tool(at, part);
+            }
+        });
+        self.agents.pop();
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "it is not there");
+        if let Err(error) = read.and_then(|()| any.then_some(()).ok_or_else(missing)) {
+            let message = format!("the session of sub-agent {session}: {error}");
+            damages.push(Damage { line: None, offset: None, message });
+        }
+        self.out.damages.append(&mut damages);
     }
 
     /// A side of `summary.diffs` that is whole (up to 1.2).
@@ -204,7 +272,12 @@ impl<'a> Teller<'a> {
         let text =
             if absent { KnownTextSource::Absent } else { KnownTextSource::Kept(text.into()) };
         let path = self.path(file);
-        self.out.events.push(LogEvent::KnownText(KnownText { turn, path, text }));
+        self.out.events.push(LogEvent::KnownText(KnownText {
+            turn,
+            path,
+            text,
+            stamp: Stamp::default(),
+        }));
     }
 
     fn path(&self, file: &str) -> String {
@@ -243,6 +316,7 @@ impl<'a> Teller<'a> {
                 path,
                 outcome: EditOutcome::Applied,
                 body: EditSource::Kept(Arc::new(snapshot_body(diff))),
+                stamp: Stamp::default(),
             }));
         }
         // A write that was quicker than the first snapshot is in both trees, one outside of the work
@@ -270,6 +344,7 @@ pub(super) fn tell(
     out: &mut Output,
 ) {
     let id = || call_id.to_owned();
+    let stamp = || Stamp::at(part["state"]["time"]["start"].as_i64());
     match part::deed(part) {
         Deed::Edits(paths) => {
             for (nth, path) in paths.into_iter().enumerate() {
@@ -280,11 +355,18 @@ pub(super) fn tell(
                     path,
                     outcome: part::outcome(part),
                     body: source(nth),
+                    stamp: stamp(),
                 }));
             }
         }
         Deed::Runs { command, is_shell } => {
-            out.events.push(LogEvent::Command(Command { turn, call_id: id(), command, is_shell }));
+            out.events.push(LogEvent::Command(Command {
+                turn,
+                call_id: id(),
+                command,
+                is_shell,
+                stamp: stamp(),
+            }));
             if let Some((exit_code, outcome)) = part::ended(part) {
                 let outcome = if is_shell { outcome } else { CommandOutcome::Unknown };
                 let output =
@@ -367,7 +449,7 @@ mod tests {
 
     fn told(session: &SessionRow, messages: &[(&str, Value, Value)]) -> Transcript {
         let (mut out, mut told) = (Output::default(), Transcript::default());
-        let mut teller = Teller::new(session, &mut out);
+        let mut teller = Teller::new(session, None, &mut out);
         for (id, message, parts) in messages {
             teller.message(id, message, parts.as_array().unwrap());
         }

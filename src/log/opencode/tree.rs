@@ -4,7 +4,7 @@
 //! `storage/part/<message>/<part>.json`; in 0.5 `storage/session/{info,message,part}/…`.
 
 use super::places::snapshot_dir;
-use super::session::{SessionRow, Teller, is_session};
+use super::session::{SessionRow, Sessions, Teller, is_session};
 use crate::log::Output;
 use crate::session::Damage;
 use serde_json::Value;
@@ -93,6 +93,7 @@ impl Storage {
     pub(super) fn version(&self, session: Option<&str>) -> io::Result<u64> {
         let file = self.find(session)?;
         let id = file.info["id"].as_str().unwrap_or_default();
+        let own = self.with_delegated(id);
         let mut hasher = DefaultHasher::new();
         let mut add = |path: &Path| {
             let meta = fs::metadata(path).ok();
@@ -104,16 +105,33 @@ impl Storage {
             .iter()
             .flat_map(|folder| files(folder))
             .for_each(|file| add(&file));
-        for message in files(&self.messages(id)) {
-            add(&message);
-            let parts = message.file_stem().and_then(|stem| stem.to_str());
-            parts
-                .map(|message| files(&self.parts(id, message)))
-                .iter()
-                .flatten()
-                .for_each(|part| add(part));
+        for id in &own {
+            for message in files(&self.messages(id)) {
+                add(&message);
+                let parts = message.file_stem().and_then(|stem| stem.to_str());
+                parts
+                    .map(|message| files(&self.parts(id, message)))
+                    .iter()
+                    .flatten()
+                    .for_each(|part| add(part));
+            }
         }
         Ok(hasher.finish())
+    }
+
+    /// A session and those of its sub-agents, by id.
+    fn with_delegated(&self, session: &str) -> Vec<String> {
+        let sessions = self.sessions();
+        let mut own = vec![session.to_owned()];
+        let mut at = 0;
+        while let Some(parent) = own.get(at).cloned() {
+            let children = sessions.iter().filter(|one| one.info["parentID"] == *parent);
+            let ids = children.filter_map(|one| one.info["id"].as_str().map(str::to_owned));
+            let new: Vec<String> = ids.filter(|id| !own.contains(id)).collect();
+            own.extend(new);
+            at += 1;
+        }
+        own
     }
 
     /// Tells one session; without an id the newest that no other delegated.
@@ -130,16 +148,34 @@ impl Storage {
             .zip(row.worktree.as_deref())
             .and_then(|(data, worktree)| snapshot_dir(data, project, worktree));
         let mut damages = Vec::new();
-        let mut messages = read_all(&self.messages(&row.id), &mut damages);
-        messages.sort_by_key(|(id, message)| (message["time"]["created"].as_i64(), id.clone()));
-        let mut teller = Teller::new(&row, out);
-        for (id, message) in messages {
-            let parts = read_all(&self.parts(&row.id, &id), &mut damages);
-            let parts: Vec<Value> = parts.into_iter().map(|(_, part)| part).collect();
-            teller.message(&id, &message, &parts);
-        }
+        let mut teller = Teller::new(&row, Some(self), out);
+        self.each_message(&row.id, &mut damages, &mut |id, message, parts| {
+            teller.message(id, message, parts);
+        })?;
         teller.finish();
         out.damages.append(&mut damages);
+        Ok(())
+    }
+}
+
+impl Sessions for Storage {
+    fn each_message(
+        &self,
+        session: &str,
+        damages: &mut Vec<Damage>,
+        take: &mut dyn FnMut(&str, &Value, &[Value]),
+    ) -> io::Result<()> {
+        // An id stands in paths.
+        if session.contains('/') {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut messages = read_all(&self.messages(session), damages);
+        messages.sort_by_key(|(id, message)| (message["time"]["created"].as_i64(), id.clone()));
+        for (id, message) in messages {
+            let parts = read_all(&self.parts(session, &id), damages);
+            let parts: Vec<Value> = parts.into_iter().map(|(_, part)| part).collect();
+            take(&id, &message, &parts);
+        }
         Ok(())
     }
 }
@@ -159,7 +195,7 @@ pub(super) fn read_export(path: &Path, out: &mut Output) -> io::Result<()> {
     let messages = export["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let root = messages.iter().find_map(|message| message["info"]["path"]["root"].as_str());
     row.worktree = root.map(str::to_owned).or_else(|| row.directory.clone());
-    let mut teller = Teller::new(&row, out);
+    let mut teller = Teller::new(&row, None, out);
     for message in messages {
         let parts = message["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
         let info = &message["info"];

@@ -6,7 +6,7 @@ use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
 use crate::log::{LogReader, Output, row};
 use crate::session::event::{
-    Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place,
+    Command, Edit, EditOutcome, EditSource, KnownText, KnownTextSource, LogEvent, Place, Stamp,
 };
 use crate::session::{CommandOutcome, TurnState};
 use std::collections::HashMap;
@@ -42,6 +42,10 @@ impl LogReader for Reader {
         row::each_object(place, line, out, |_, entry, out| {
             self.entry(place, entry, out);
         });
+    }
+
+    fn choose_branch(&mut self, branch: u32) {
+        self.branches.choose(branch);
     }
 
     fn caught_up(&mut self, out: &mut Output) {
@@ -153,7 +157,15 @@ impl Reader {
             // The row may hold several edits; the result tells which of them is meant.
             let body = EditSource::InLog { call: place, result: None };
             let outcome = EditOutcome::Pending;
-            let edit = Edit { turn: number, call_id, tool: call.name, path, outcome, body };
+            let edit = Edit {
+                turn: number,
+                call_id,
+                tool: call.name,
+                path,
+                outcome,
+                body,
+                stamp: Stamp::default(),
+            };
             self.branches.tell(turn, LogEvent::Edit(edit), out);
             Kind::Edit
         } else if let Some(files) = call.presents() {
@@ -164,7 +176,8 @@ impl Reader {
             let shell = call.shell();
             let is_shell = shell.is_some();
             let command = shell.unwrap_or(call.name);
-            let command = Command { turn: number, call_id, command, is_shell };
+            let command =
+                Command { turn: number, call_id, command, is_shell, stamp: Stamp::default() };
             self.branches.tell(turn, LogEvent::Command(command), out);
             Kind::Command
         };
@@ -185,9 +198,12 @@ impl Reader {
                 let (result, output) = (Some(place), None);
                 LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output }
             }
-            Kind::Read(Some(path)) if result.is_whole_text() => {
-                LogEvent::KnownText(KnownText { turn, path, text: KnownTextSource::InLog(place) })
-            }
+            Kind::Read(Some(path)) if result.is_whole_text() => LogEvent::KnownText(KnownText {
+                turn,
+                path,
+                text: KnownTextSource::InLog(place),
+                stamp: Stamp::default(),
+            }),
             Kind::Present(files) if result.outcome() == EditOutcome::Applied => {
                 LogEvent::Presented { turn, call_id, at, files }
             }
@@ -215,7 +231,13 @@ impl Reader {
             Some(_) => CommandOutcome::Failed,
             None => CommandOutcome::Unknown,
         };
-        let ran = Command { turn: number, call_id: call_id.clone(), command, is_shell: true };
+        let ran = Command {
+            turn: number,
+            call_id: call_id.clone(),
+            command,
+            is_shell: true,
+            stamp: Stamp::default(),
+        };
         self.branches.tell(turn, LogEvent::Command(ran), out);
         let settled = LogEvent::CommandSettled {
             turn: number,

@@ -94,11 +94,17 @@ mod tests {
     use super::*;
     use crate::session::CommandKind::{Build, Lint, Other, Test};
     use crate::session::CommandOutcome::{Failed, Passed, Unknown};
-    use crate::session::event::Command;
+    use crate::session::event::{Command, Stamp};
 
     fn record(line: &str, exit_code: Option<i32>, outcome: CommandOutcome) -> CommandRecord {
         CommandRecord {
-            call: Command { turn: 1, call_id: String::new(), command: line.into(), is_shell: true },
+            call: Command {
+                turn: 1,
+                call_id: String::new(),
+                command: line.into(),
+                is_shell: true,
+                stamp: Stamp::default(),
+            },
             exit_code,
             outcome,
             result: None,
