@@ -2,7 +2,7 @@
 
 use handback::content::{Changes, Content, FileChange, Pair, Source};
 use handback::log::open::{LogFile, OpenOptions};
-use handback::reader::{ReadOptions, Reader, Shown, compare};
+use handback::reader::{Base, ReadOptions, Reader, Shown, compare};
 use handback::record::{Following, RecordEvent, RecordOptions, follow};
 use handback::session::{FileStatus, Origin};
 use handback::store::{Exclude, Settings, Store};
@@ -338,6 +338,68 @@ fn a_turn_is_kept_whole_and_opens_after_the_repository_is_gone() {
         );
     }
     assert!(Store::open(&scene.store()).unwrap().verify().unwrap().problems.is_empty());
+}
+
+#[test]
+fn bases_are_read_over_recorded_turns_and_after_the_repository_is_gone() {
+    let scene = Scene::new();
+    let mut seat = scene.record();
+    let mut turn = |number: u32, work: &dyn Fn(&mut Seat)| {
+        scene.start(number);
+        seat.baseline(number);
+        work(&mut seat);
+        scene.end(number);
+        assert!(seat.finished(number));
+    };
+    turn(1, &|seat| {
+        scene.tool_write(seat, 1, "kept.txt", "one\n2\n");
+        scene.tool_bash(1, || scene.write("by-shell.txt", "a\n"));
+        scene.tool_write(seat, 1, "ignored/secret", "between\n");
+    });
+    turn(2, &|seat| {
+        scene.tool_write(seat, 2, "kept.txt", "one\ntwo\n");
+        scene.tool_bash(2, || scene.write("by-shell.txt", "a\nb\n"));
+        scene.tool_write(seat, 2, "ignored/secret", "after\n");
+    });
+    turn(3, &|_| {
+        scene.tool_bash(3, || {
+            fs::rename(scene.work.join("moved.txt"), scene.work.join("there.txt")).unwrap();
+            fs::remove_file(scene.work.join("by-shell.txt")).unwrap();
+        });
+    });
+    seat.stop();
+    let listed = |turn, base| {
+        let mut reader = scene.reader();
+        let changes = reader.changes_against(turn, base).unwrap().unwrap();
+        let of = |change: &FileChange| (change.file.display.clone(), change.file.status);
+        (changes.files.iter().map(of).collect::<Vec<_>>(), changes.files, reader)
+    };
+    let named = |files: &[(&str, FileStatus)]| -> Vec<(String, FileStatus)> {
+        files.iter().map(|(path, status)| ((*path).to_owned(), *status)).collect()
+    };
+    // Changed and changed back, or made and removed, is not listed.
+    let whole = named(&[("ignored/secret", Modified), ("there.txt", Renamed)]);
+    let since_two = named(&[
+        ("by-shell.txt", Deleted),
+        ("ignored/secret", Modified),
+        ("kept.txt", Modified),
+        ("there.txt", Renamed),
+    ]);
+    // No whole tree is kept: the files of the session as they are now.
+    let now = named(&[("ignored/secret", Added), ("moved.txt", Deleted), ("there.txt", Added)]);
+    assert_eq!(listed(3, Base::Head).0, now);
+    for repository in ["is there", "is gone"] {
+        let (found, files, mut reader) = listed(1, Base::Session);
+        assert_eq!(found, whole, "the repository {repository}");
+        let secret = files.iter().find(|change| change.file.display == "ignored/secret").unwrap();
+        assert_eq!(sides(&mut reader, secret), ("before\n".into(), "after\n".into()));
+        let (found, files, mut reader) = listed(2, Base::Since);
+        assert_eq!(found, since_two, "the repository {repository}");
+        let kept = files.iter().find(|change| change.file.display == "kept.txt").unwrap();
+        assert_eq!(sides(&mut reader, kept), ("one\n2\n".into(), "one\ntwo\n".into()));
+        assert_eq!(listed(3, Base::Since).0.len(), 2, "the repository {repository}");
+        let _ = fs::remove_dir_all(&scene.work);
+    }
 }
 
 #[test]
