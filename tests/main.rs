@@ -13,6 +13,8 @@ mod architecture;
 mod bases;
 /// Sessions that went back to an earlier turn.
 mod branches;
+/// Checkpoints that an agent's client made.
+mod checkpoints;
 /// What sub-agents did, told in the turn that called them.
 mod children;
 /// What the agent ran in a turn, and how it went.

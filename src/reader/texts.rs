@@ -28,6 +28,16 @@ impl LogTexts<'_> {
     }
 }
 
+/// A text in a repository of the agent's own. What is not in its tree may have been ignored there.
+fn in_tree(git_dir: &Path, tree: &str, path: &str) -> Option<State> {
+    let objects = GitObjects::open(git_dir).ok()?;
+    let id = objects.find(&objects.resolve_tree(tree).ok()?, path.as_bytes()).ok()?;
+    match objects.read(&id) {
+        Ok(Content::Text(bytes)) => Some(State::Text(bytes)),
+        _ => None,
+    }
+}
+
 impl Texts for LogTexts<'_> {
     fn edit_body(&self, edit: &Edit, nth: usize) -> Option<Arc<EditBody>> {
         self.rows.edit_body(edit, nth)
@@ -42,6 +52,9 @@ impl Texts for LogTexts<'_> {
                 row.and_then(|row| self.rows.format()?.known_text(&row))
             }
             KnownTextSource::File(path) => return self.read(&ContentId::File(path.into())),
+            KnownTextSource::InTree { git_dir, tree, path } => {
+                return in_tree(Path::new(git_dir), tree, path).unwrap_or_default();
+            }
         };
         text.map_or(State::Unknown, |text| State::Text(text.into_bytes().into()))
     }

@@ -172,7 +172,9 @@ impl Texts for Baseline<'_> {
             KnownTextSource::Absent => State::Absent,
             KnownTextSource::Kept(text) => State::Text(Arc::from(text.as_bytes())),
             // What the agent read is what the disk held; the edits must account for the rest.
-            KnownTextSource::InLog(_) | KnownTextSource::File(_) => State::Unknown,
+            KnownTextSource::InLog(_)
+            | KnownTextSource::File(_)
+            | KnownTextSource::InTree { .. } => State::Unknown,
         }
     }
 

@@ -337,4 +337,13 @@ pub enum KnownTextSource {
     InLog(Place),
     /// In a file of the agent's own (a backup), absolute path.
     File(String),
+    /// In a repository of the agent's own (a checkpoint).
+    InTree {
+        /// Its git directory, absolute path.
+        git_dir: String,
+        /// The commit or tree, hexadecimal.
+        tree: String,
+        /// The path in it, with slashes. One that is not there is not known.
+        path: String,
+    },
 }

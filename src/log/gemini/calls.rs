@@ -1,6 +1,7 @@
 //! Tool calls in Gemini CLI's messages. A message gets them when they are done, result and all.
 
 use crate::log::lazy::{Json, Object};
+use crate::log::timestamp::millis;
 use crate::session::CommandOutcome;
 use crate::session::event::{AppliedHunk, EditAction, EditBody, EditOutcome};
 
@@ -90,6 +91,11 @@ impl Call<'_> {
             Some((file.string("path")?, file.string("description")))
         };
         Some(self.input.items("files").into_iter().filter_map(file).collect())
+    }
+
+    /// When it was done, in milliseconds since the epoch.
+    pub(super) fn done_at(&self) -> Option<i64> {
+        self.record.get("timestamp").and_then(millis)
     }
 
     /// How the call went.

@@ -3,6 +3,7 @@
 
 mod agents;
 mod calls;
+mod checkpoints;
 mod discover;
 mod project;
 mod reader;

@@ -43,7 +43,7 @@ impl LogReader for Reader {
 impl Reader {
     pub(super) fn new(path: Option<&Path>) -> Self {
         Self {
-            session: Session::default(),
+            session: Session::new(path),
             cwd: path.and_then(project::directory),
             calls: HashMap::new(),
         }

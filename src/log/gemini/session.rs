@@ -1,12 +1,13 @@
 //! The turns of a Gemini CLI session, as its messages tell them.
 
 use super::calls::{self, Call};
+use super::checkpoints::{Checkpoints, Wanted};
 use crate::log::Output;
 use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
 use crate::session::TurnState;
 use crate::session::event::{
-    Command, Delegation, Edit, EditOutcome, EditSource, Header, LogEvent, Place, Stamp,
+    Command, Delegation, Edit, EditOutcome, EditSource, Header, KnownText, LogEvent, Place, Stamp,
 };
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 /// What the messages told so far.
 #[derive(Default)]
 pub(super) struct Session {
+    checkpoints: Checkpoints,
     /// The turn in hand; 0 before the first prompt.
     turn: u32,
     /// When that turn began.
@@ -36,6 +38,11 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Of the log at this path.
+    pub(super) fn new(log: Option<&Path>) -> Self {
+        Self { checkpoints: Checkpoints::new(log), ..Self::default() }
+    }
+
     /// Tells something of the session as a whole.
     pub(super) fn tell_header(&mut self, change: impl FnOnce(&mut Header), out: &mut Output) {
         let before = self.header.clone();
@@ -205,6 +212,9 @@ impl Session {
         let (turn, call_id) = (turn.max(1), call.id.clone());
         if let Some(path) = call.edits() {
             self.edited(&path);
+            if call.outcome() == EditOutcome::Applied {
+                self.checkpoint(turn, call, &path, out);
+            }
             let body = match place {
                 Some(call) => EditSource::InLog { call, result: None },
                 None => EditSource::Kept(Arc::new(call.body())),
@@ -231,6 +241,21 @@ impl Session {
                 is_shell,
                 stamp: Stamp::at(self.last_at),
             }));
+        }
+    }
+
+    /// Tells what a file held before an edit, where the client made a checkpoint of that moment.
+    fn checkpoint(&mut self, turn: u32, call: &Call<'_>, path: &str, out: &mut Output) {
+        if !self.has_cwd() {
+            return;
+        }
+        let (session, root) = (self.header.id.as_deref(), self.header.cwd.as_deref());
+        let times = self.began_at.zip(call.done_at());
+        let (Some((session, root)), Some((from, to))) = (session.zip(root), times) else { return };
+        let wanted = Wanted { session, root, tool: &call.name, path, from, to };
+        if let Some(text) = self.checkpoints.before(&wanted) {
+            let (path, stamp) = (path.to_owned(), Stamp::at(self.last_at));
+            out.events.push(LogEvent::KnownText(KnownText { turn, path, text, stamp }));
         }
     }
 }
