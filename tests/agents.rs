@@ -393,3 +393,26 @@ fn damaged_logs_are_read_as_far_as_they_go() {
         }
     }
 }
+
+#[test]
+fn a_torn_document_gives_the_turns_that_it_still_holds() {
+    let Some(agents) = agents() else { return };
+    let path = agents.join("gemini/produced/print-resume-0.33.2.json");
+    let bytes = fs::read(&path).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let torn = dir.path().join("session-torn.json");
+    let mut before = (0, 0, 0);
+    for part in 1..=20 {
+        fs::write(&torn, &bytes[..bytes.len() * part / 20]).unwrap();
+        let log = read(&torn).unwrap();
+        let (turns, edits, _) = log.counts();
+        assert!((turns, edits) >= (before.0, before.1), "{part} of 20: {turns}, {edits}");
+        assert_eq!(log.damages, usize::from(part < 20), "{part} of 20");
+        before = (turns, edits, before.2 + usize::from(turns > 0));
+    }
+    assert!(before.2 >= 18, "turns are there from early on");
+    assert_eq!((before.0, before.1), {
+        let (turns, edits, _) = read(&path).unwrap().counts();
+        (turns, edits)
+    });
+}

@@ -101,7 +101,8 @@ fn line_ends_come_from_the_checkpoint() {
 #[test]
 fn a_broken_checkpoint_costs_only_itself() {
     let as_logged = ("one\ntwo\n".to_owned(), "one\n2\n".to_owned());
-    let broken: [(&str, fn(&Path)); 4] = [
+    type Breaks = fn(&Path);
+    let broken: [(&str, Breaks); 4] = [
         ("no shadow repository", |home| fs::remove_dir_all(home.join("history")).unwrap()),
         ("no objects", |home| fs::remove_dir_all(home.join("history/p/.git/objects")).unwrap()),
         ("no checkpoints", |home| fs::remove_dir_all(home.join("tmp/p/checkpoints")).unwrap()),

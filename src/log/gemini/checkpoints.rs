@@ -84,11 +84,11 @@ fn places(log: &Path) -> Option<Places> {
 
 fn list(checkpoints: &Path) -> Vec<(i64, String)> {
     let files = head::files(checkpoints, "json").into_iter();
-    let named = files.filter_map(|file| {
+    let timed = files.filter_map(|file| {
         let name = file.file_name()?.to_str()?.to_owned();
         Some((time(&name)?, name))
     });
-    let mut names: Vec<_> = named.collect();
+    let mut names: Vec<_> = timed.collect();
     names.sort_unstable();
     names
 }

@@ -37,8 +37,11 @@ fn session(log: PathBuf, cwd: Option<&Path>) -> Option<FoundSession> {
     let mut transcript = Transcript::default();
     out.events.into_iter().for_each(|event| transcript.apply(event));
     let header = transcript.header;
-    let found_cwd = header.cwd.map(PathBuf::from);
+    let mut found_cwd = header.cwd.map(PathBuf::from);
     if let Some(wanted) = cwd {
+        if reader.is_in(wanted) {
+            found_cwd = Some(wanted.to_owned());
+        }
         head::same_directory(wanted, found_cwd.as_deref()?).then_some(())?;
     }
     let prompt = transcript.turns.first().and_then(|turn| head::title(&turn.prompt));
@@ -74,5 +77,13 @@ mod tests {
         let seen: Vec<_> = found.iter().map(|s| (s.id.as_str(), s.title.as_deref())).collect();
         assert_eq!(seen, [("new", Some("Do")), ("old", Some("Did"))]);
         assert!(sessions(&places, Some(Path::new("/w"))).is_empty());
+        // A folder that only the hash names, with a log that names no file.
+        let hash = "c26a62324a724a995c10f3f3c9e0def91a53cc2be15022f1bd0a832a56498c71";
+        let project = home.path().join(".gemini/tmp").join(hash).join("chats");
+        fs::create_dir_all(&project).unwrap();
+        let document = format!(r#"{{"sessionId":"hashed","projectHash":"{hash}","messages":[]}}"#);
+        fs::write(project.join("session-d.json"), document).unwrap();
+        let found = sessions(&places, Some(Path::new("/w/hashed")));
+        assert_eq!(found.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["hashed"]);
     }
 }

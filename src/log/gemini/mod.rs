@@ -5,6 +5,7 @@ mod agents;
 mod calls;
 mod checkpoints;
 mod discover;
+mod document;
 mod project;
 mod reader;
 mod session;

@@ -1,6 +1,7 @@
 //! The working directory of a Gemini CLI session, which its log does not name as such.
 
 use crate::log::lazy;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::Path;
 
@@ -13,6 +14,18 @@ pub(super) fn directory(log: &Path) -> Option<String> {
     let root = fs::read_to_string(project.join(".project_root")).ok();
     let root = root.map(|root| root.trim().to_owned()).filter(|root| !root.is_empty());
     root.or_else(|| by_name(project.parent()?.parent()?, project.file_name()?.to_str()?))
+}
+
+/// Whether a project of this hash lies in a directory. The hash that a log names is the SHA-256 of
+/// the directory's path, hexadecimal.
+pub(super) fn is_of(hash: &str, directory: &Path) -> bool {
+    let path = directory.as_os_str().as_encoded_bytes();
+    let digest = Sha256::digest(path);
+    hash.len() == 2 * digest.len()
+        && digest.iter().zip(hash.as_bytes().chunks(2)).all(|(byte, digits)| {
+            std::str::from_utf8(digits)
+                .is_ok_and(|digits| u8::from_str_radix(digits, 16) == Ok(*byte))
+        })
 }
 
 /// The directory that `projects.json` gives this short name.
@@ -53,6 +66,16 @@ mod tests {
         assert_eq!(directory(&log).as_deref(), Some("/w/p"));
         fs::write(home.path().join("tmp/short/.project_root"), "/w/root\n").unwrap();
         assert_eq!(directory(&chats.join("parent/sub.jsonl")).as_deref(), Some("/w/root"));
+    }
+
+    const HASH: &str = "6153bc205717a804d7c08dfc2b3e05cf5ef8f898eb9c725ab5a386d60bd144f6";
+
+    #[test]
+    fn a_hash_is_of_one_directory() {
+        assert!(is_of(HASH, Path::new("/w/p")));
+        assert!(is_of(&HASH.to_uppercase(), Path::new("/w/p")));
+        assert!(!is_of(HASH, Path::new("/w/p/")) && !is_of("", Path::new("/w/p")));
+        assert!(!is_of(&"é".repeat(32), Path::new("/w/p")));
     }
 
     #[test]

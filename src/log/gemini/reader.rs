@@ -2,6 +2,7 @@
 //! written again, all may be replaced, the last ones may be taken back.
 
 use super::calls;
+use super::document::Document;
 use super::project;
 use super::session::Session;
 use crate::log::lazy::{self, Json, Object};
@@ -49,15 +50,24 @@ impl Reader {
         }
     }
 
+    /// Whether the log's own hash says that its project lies in this directory.
+    pub(super) fn is_in(&self, directory: &Path) -> bool {
+        self.session.is_in(directory)
+    }
+
     /// Takes a log that is one JSON document.
     pub(super) fn document(&mut self, text: &str, out: &mut Output) {
-        let (documents, cause) = lazy::objects(text);
-        if let Some(message) = cause {
-            out.damages.push(Damage { line: None, offset: None, message });
+        let Document { head, messages, torn } = Document::new(text);
+        if let Some((offset, message)) = torn {
+            out.damages.push(Damage { line: None, offset: Some(offset), message });
         }
-        for document in documents {
+        for document in lazy::objects(&head).0 {
             self.header(&document, out);
             self.messages(&document, out);
+        }
+        for message in messages.into_iter().flat_map(|message| lazy::objects(message).0) {
+            self.context(&message, out);
+            self.session.message(&message, None, out);
         }
         self.session.guess_cwd(out);
     }
@@ -90,6 +100,7 @@ impl Reader {
 
     fn header(&mut self, record: &Object<'_>, out: &mut Output) {
         self.session.tell_cwd(self.cwd.take(), out);
+        self.session.tell_project(record.string("projectHash"));
         self.session.tell_header(
             |header| {
                 header.id = record.string("sessionId").or(header.id.take());

@@ -2,6 +2,7 @@
 
 use super::calls::{self, Call};
 use super::checkpoints::{Checkpoints, Wanted};
+use super::project;
 use crate::log::Output;
 use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
@@ -28,6 +29,8 @@ pub(super) struct Session {
     common: Option<PathBuf>,
     /// The working directory in the header is such a guess.
     guessed: bool,
+    /// The hash of the project's directory.
+    project: Option<String>,
     /// Where the prompts that count stand among the messages.
     prompts: Vec<usize>,
     /// The turn of each message, by its id, in the order in which they came first.
@@ -65,8 +68,22 @@ impl Session {
         }
     }
 
-    /// Where nothing names the working directory, it is taken to be what holds all edited files.
+    /// Takes the hash of the project's directory.
+    pub(super) fn tell_project(&mut self, hash: Option<String>) {
+        self.project = hash.or(self.project.take());
+    }
+
+    /// Whether the log's own hash says that its project lies in this directory.
+    pub(super) fn is_in(&self, directory: &Path) -> bool {
+        self.project.as_ref().is_some_and(|hash| project::is_of(hash, directory))
+    }
+
+    /// Where nothing names the working directory, it is the one above the edited files that the
+    /// project's hash is of, else taken to be what holds all of them.
     pub(super) fn guess_cwd(&mut self, out: &mut Output) {
+        let above = self.common.iter().filter(|_| !self.has_cwd()).flat_map(|dir| dir.ancestors());
+        let known = above.filter(|dir| self.is_in(dir)).find_map(Path::to_str).map(str::to_owned);
+        self.tell_cwd(known, out);
         let common = self.common.as_ref().and_then(|dir| dir.to_str()).map(str::to_owned);
         if common.is_some() && !self.has_cwd() {
             self.guessed = true;
