@@ -98,10 +98,12 @@ fn line_ends_come_from_the_checkpoint() {
     assert_eq!(sides(&mut reader(&scene.log), 1, "dos.txt"), both);
 }
 
+/// Breaks something in a client's home.
+type Breaks = fn(&Path);
+
 #[test]
 fn a_broken_checkpoint_costs_only_itself() {
     let as_logged = ("one\ntwo\n".to_owned(), "one\n2\n".to_owned());
-    type Breaks = fn(&Path);
     let broken: [(&str, Breaks); 4] = [
         ("no shadow repository", |home| fs::remove_dir_all(home.join("history")).unwrap()),
         ("no objects", |home| fs::remove_dir_all(home.join("history/p/.git/objects")).unwrap()),
