@@ -30,6 +30,11 @@ const PACKED_PART: usize = 512 << 10;
 /// A frame longer than this is unpacked on the caller's thread.
 const LONGEST: usize = 2 << 20;
 
+/// Whether other threads have something to take off the caller's: to unpack, or to skim.
+pub(super) fn pays<S: Sink>(decoder: &Decoder, sink: &S) -> bool {
+    sink.skim().is_some() || matches!(decoder.unpacker(), Unpacker::Zstd(_))
+}
+
 /// Stored bytes of a log.
 #[derive(Clone, Copy)]
 pub(super) struct Range<'a> {

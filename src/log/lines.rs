@@ -93,7 +93,8 @@ impl Lines {
             let known = self.feed.format.is_some();
             let mut sink = Feeding { feed: &mut self.feed, out };
             let there = self.stored.len().map_err(unreadable)?.saturating_sub(self.read);
-            if known && there >= ahead::WORTH && end - self.read >= ahead::WORTH {
+            let pays = ahead::pays(decoder, &sink) && end - self.read >= ahead::WORTH;
+            if known && pays && there >= ahead::WORTH {
                 // The last piece is left to be read here, where its end is remembered.
                 let slice = (there - PIECE as u64).min(end - self.read);
                 self.last.clear();
