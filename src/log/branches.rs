@@ -151,6 +151,10 @@ impl Branches {
         let number = self.number(parent).saturating_add(1);
         let turn = self.turns.len();
         let branch = self.branch_behind(parent, turn);
+        if let Some(before) = self.turns.last_mut() {
+            // Little is added to it any more, and a session may have thousands of turns.
+            before.events.shrink_to_fit();
+        }
         self.turns.push(Turn { parent: Some(parent), branch, number, ..Turn::default() });
         self.make_live(turn, out);
         self.tell(turn, LogEvent::TurnStart { turn: number, at }, out);

@@ -197,6 +197,9 @@ impl Transcript {
         let at = match self.turns.binary_search_by_key(&turn, |t| t.turn) {
             Ok(at) => at,
             Err(at) => {
+                if let Some(before) = at.checked_sub(1).and_then(|at| self.turns.get_mut(at)) {
+                    before.give_back();
+                }
                 self.turns.insert(at, TurnRecord { turn, ..TurnRecord::default() });
                 at
             }
@@ -214,6 +217,15 @@ fn standing_before<T>(list: &[T], later: impl Fn(&T) -> bool) -> usize {
 }
 
 impl TurnRecord {
+    /// Gives back the room that its lists do not need: little is added to a turn behind which
+    /// another begins, and a session may have thousands.
+    fn give_back(&mut self) {
+        self.presented.shrink_to_fit();
+        self.edits.shrink_to_fit();
+        self.commands.shrink_to_fit();
+        self.known_texts.shrink_to_fit();
+    }
+
     /// Puts an edit in its place, which is the end but where a sub-agent's log tells it late.
     fn take_edit(&mut self, edit: Edit) {
         let at = standing_before(&self.edits, |other| edit.stamp.goes_before(&other.stamp));
