@@ -104,21 +104,26 @@ type Breaks = fn(&Path);
 #[test]
 fn a_broken_checkpoint_costs_only_itself() {
     let as_logged = ("one\ntwo\n".to_owned(), "one\n2\n".to_owned());
-    let broken: [(&str, Breaks); 4] = [
-        ("no shadow repository", |home| fs::remove_dir_all(home.join("history")).unwrap()),
-        ("no objects", |home| fs::remove_dir_all(home.join("history/p/.git/objects")).unwrap()),
-        ("no checkpoints", |home| fs::remove_dir_all(home.join("tmp/p/checkpoints")).unwrap()),
-        ("a torn checkpoint", |home| {
+    let broken: [(&str, usize, Breaks); 4] = [
+        ("no shadow repository", 1, |home| fs::remove_dir_all(home.join("history")).unwrap()),
+        ("no objects", 0, |home| fs::remove_dir_all(home.join("history/p/.git/objects")).unwrap()),
+        ("no checkpoints", 0, |home| fs::remove_dir_all(home.join("tmp/p/checkpoints")).unwrap()),
+        ("a torn checkpoint", 1, |home| {
             let folder = fs::read_dir(home.join("tmp/p/checkpoints")).unwrap();
             for file in folder {
                 fs::write(file.unwrap().path(), "{\"history\":[").unwrap();
             }
         }),
     ];
-    for (what, breaks) in broken {
+    for (what, warned, breaks) in broken {
         let scene = Scene::new();
         breaks(scene.home.path());
-        assert_eq!(sides(&mut reader(&scene.log), 1, "dos.txt"), as_logged, "{what}");
+        let mut reader = reader(&scene.log);
+        assert_eq!(sides(&mut reader, 1, "dos.txt"), as_logged, "{what}");
+        let warnings: Vec<_> =
+            reader.info().warnings.into_iter().map(|warning| warning.message).collect();
+        let named = warnings.iter().filter(|text| text.contains("-dos.txt-replace.json")).count();
+        assert_eq!((warnings.len(), named), (warned, warned), "{what}: {warnings:?}");
     }
 }
 

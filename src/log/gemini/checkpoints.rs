@@ -10,7 +10,7 @@ use crate::log::timestamp::iso_millis;
 use crate::session::event::KnownTextSource;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
@@ -53,7 +53,29 @@ impl Checkpoints {
     }
 
     /// What the file held just before an edit, if there is a checkpoint of that moment.
-    pub(super) fn before(&mut self, wanted: &Wanted<'_>) -> Option<KnownTextSource> {
+    ///
+    /// # Errors
+    /// One line that names the checkpoint and why it tells nothing.
+    pub(super) fn before(
+        &mut self,
+        wanted: &Wanted<'_>,
+    ) -> Result<Option<KnownTextSource>, String> {
+        let Some((name, inside)) = self.of(wanted) else { return Ok(None) };
+        self.used.insert(name.clone());
+        let Some(places) = &self.places else { return Ok(None) };
+        let told = |cause: &str| format!("checkpoint {name}: {cause}");
+        let tree = match commit(&places.checkpoints.join(&name), wanted.session) {
+            Ok(Some(tree)) => tree,
+            Ok(None) => return Ok(None),
+            Err(cause) => return Err(told(&cause)),
+        };
+        let git_dir = places.git_dir.to_str().filter(|_| places.git_dir.is_dir());
+        let git_dir = git_dir.ok_or_else(|| told("the repository that it names is gone"))?;
+        Ok(Some(KnownTextSource::InTree { git_dir: git_dir.to_owned(), tree, path: inside }))
+    }
+
+    /// The name of the edit's checkpoint, and the edit's path within the project.
+    fn of(&mut self, wanted: &Wanted<'_>) -> Option<(String, String)> {
         let places = self.places.as_ref()?;
         let changed = fs::metadata(&places.checkpoints).and_then(|data| data.modified()).ok()?;
         if self.listed != Some(changed) {
@@ -67,10 +89,7 @@ impl Checkpoints {
         let (_, name) = self.names.get(..until)?.iter().rev().find(|(at, name)| {
             *at >= wanted.from && name.ends_with(&end) && !self.used.contains(name)
         })?;
-        let tree = commit(&places.checkpoints.join(name), wanted.session)?;
-        self.used.insert(name.clone());
-        let git_dir = places.git_dir.to_str()?.to_owned();
-        Some(KnownTextSource::InTree { git_dir, tree, path: inside })
+        Some((name.clone(), inside))
     }
 }
 
@@ -100,22 +119,35 @@ fn time(name: &str) -> Option<i64> {
     iso_millis(&format!("{day}T{}Z", clock.replace('-', ":").replace('_', ".")))
 }
 
-/// The commit that a checkpoint of this session names.
-fn commit(checkpoint: &Path, session: &str) -> Option<String> {
-    let mut file = File::open(checkpoint).ok()?;
-    let len = file.metadata().ok().filter(fs::Metadata::is_file)?.len();
-    file.seek(SeekFrom::Start(len.saturating_sub(TAIL))).ok()?;
-    let mut tail = Vec::new();
-    file.take(TAIL).read_to_end(&mut tail).ok()?;
+/// The commit that a checkpoint names; none if it is of another session.
+fn commit(checkpoint: &Path, session: &str) -> Result<Option<String>, String> {
+    let tail = tail(checkpoint).map_err(|error| error.to_string())?;
     let tail = String::from_utf8_lossy(&tail);
     // Inside a string the quotes would stand behind backslashes.
-    let (_, end) = tail.rsplit_once("\"commitHash\"")?;
+    let (_, end) = tail.rsplit_once("\"commitHash\"").ok_or("it names no commit")?;
     let end = format!("{{\"commitHash\"{end}");
-    let end = lazy::objects(&end).0.into_iter().next()?;
-    let of = end.string("messageId")?;
-    let hash = end.string("commitHash")?;
-    let is_hash = matches!(hash.len(), 40 | 64) && hash.bytes().all(|b| b.is_ascii_hexdigit());
-    (is_hash && of.split_once("########")?.0 == session).then_some(hash)
+    let (objects, torn) = lazy::objects(&end);
+    let named = objects.first().filter(|_| torn.is_none()).and_then(|end| {
+        let of = end.string("messageId")?;
+        let hash = end.string("commitHash")?;
+        let is_hash = matches!(hash.len(), 40 | 64) && hash.bytes().all(|b| b.is_ascii_hexdigit());
+        is_hash.then_some((of.split_once("########")?.0 == session, hash))
+    });
+    let (is_ours, hash) = named.ok_or("it is torn, or names no commit")?;
+    Ok(is_ours.then_some(hash))
+}
+
+/// The end of a regular file. Nothing else is opened: a pipe would keep whoever opens it waiting.
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
+    let data = fs::metadata(path)?;
+    if !data.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(data.len().saturating_sub(TAIL)))?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail)?;
+    Ok(tail)
 }
 
 /// The path of a file within a project, with slashes.
@@ -135,6 +167,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let project = home.path().join("tmp/p");
         fs::create_dir_all(project.join("checkpoints")).unwrap();
+        fs::create_dir_all(home.path().join("history/p/.git")).unwrap();
         let write = |name: &str, session: &str, hash: &str| {
             let text = format!(
                 "{{\"history\":[\"\\\"commitHash\\\": no\"],\n\"commitHash\": \"{hash}\",\n\"messageId\":\"{session}########0\"}}"
@@ -152,8 +185,9 @@ mod tests {
         let mut before = |path: &str, tool: &str, to: i64| {
             let (from, to) = (start, start + to);
             let wanted = Wanted { session: "s", root: "/w/p", tool, path, from, to };
-            match checkpoints.before(&wanted)? {
-                KnownTextSource::InTree { tree, path, .. } => Some((tree, path)),
+            match checkpoints.before(&wanted) {
+                Ok(Some(KnownTextSource::InTree { tree, path, .. })) => Some((tree, path)),
+                Err(cause) => Some((cause, String::new())),
                 _ => None,
             }
         };
@@ -163,7 +197,8 @@ mod tests {
         assert_eq!(before("/w/p/d/a.txt", "replace", 2400), None, "it has its edit");
         assert_eq!(before("/w/p/d/a.txt", "replace", 2500), Some((hash("2"), "d/a.txt".into())));
         assert_eq!(before("/w/p/b.txt", "replace", 9000), None, "of another session");
-        assert_eq!(before("/w/p/c.txt", "replace", 9000), None, "no hash");
+        let torn = "checkpoint 2026-12-01T00-00-03_000Z-c.txt-replace.json: it is torn, or names no commit";
+        assert_eq!(before("/w/p/c.txt", "replace", 9000), Some((torn.into(), String::new())));
         assert_eq!(before("/elsewhere/.txt", "replace", 9000), None);
         assert_eq!(before("../.txt", "replace", 9000), None);
     }
@@ -178,10 +213,14 @@ mod tests {
             "{{\"history\":\"{history}\",\"commitHash\":\"{hash}\",\"messageId\":\"s########3\"}}"
         );
         fs::write(&file, &text).unwrap();
-        assert_eq!(commit(&file, "s"), Some(hash));
-        assert_eq!(commit(&file, "t"), None);
+        assert_eq!(commit(&file, "s"), Ok(Some(hash)));
+        assert_eq!(commit(&file, "t"), Ok(None));
         fs::write(&file, &text[..text.len() - 9]).unwrap();
-        assert_eq!(commit(&file, "s"), None, "torn");
-        assert_eq!(commit(dir.path(), "s"), None);
+        assert!(commit(&file, "s").is_err(), "torn");
+        let not_regular = Err("not a regular file".to_owned());
+        assert_eq!(commit(dir.path(), "s"), not_regular);
+        let pipe = dir.path().join("pipe.json");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(commit(&pipe, "s"), not_regular, "nobody waits for the other end");
     }
 }

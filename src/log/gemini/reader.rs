@@ -260,6 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn the_projects_hash_names_the_directory_above_an_edit() {
+        let deep = json!({"id": "c", "name": "write_file", "status": "success",
+            "args": {"file_path": "/w/p/src/deep/x", "content": ""}});
+        let of = |hash: &str| {
+            let header = json!({"sessionId": "s", "projectHash": hash});
+            read(&[header, user("1", "one"), gemini("2", std::slice::from_ref(&deep))]).header.cwd
+        };
+        let hash = "6153bc205717a804d7c08dfc2b3e05cf5ef8f898eb9c725ab5a386d60bd144f6";
+        assert_eq!(of(hash).as_deref(), Some("/w/p"));
+        assert_eq!(of("another").as_deref(), Some("/w/p/src/deep"), "a guess");
+    }
+
+    #[test]
     fn replacing_all_messages_loses_no_call_and_repeats_no_turn() {
         let log = read(&[
             user("1", "one"),

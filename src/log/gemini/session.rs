@@ -6,10 +6,10 @@ use super::project;
 use crate::log::Output;
 use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
-use crate::session::TurnState;
 use crate::session::event::{
     Command, Delegation, Edit, EditOutcome, EditSource, Header, KnownText, LogEvent, Place, Stamp,
 };
+use crate::session::{Damage, TurnState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,12 +78,8 @@ impl Session {
         self.project.as_ref().is_some_and(|hash| project::is_of(hash, directory))
     }
 
-    /// Where nothing names the working directory, it is the one above the edited files that the
-    /// project's hash is of, else taken to be what holds all of them.
+    /// Where nothing names the working directory, it is taken to be what holds all edited files.
     pub(super) fn guess_cwd(&mut self, out: &mut Output) {
-        let above = self.common.iter().filter(|_| !self.has_cwd()).flat_map(|dir| dir.ancestors());
-        let known = above.filter(|dir| self.is_in(dir)).find_map(Path::to_str).map(str::to_owned);
-        self.tell_cwd(known, out);
         let common = self.common.as_ref().and_then(|dir| dir.to_str()).map(str::to_owned);
         if common.is_some() && !self.has_cwd() {
             self.guessed = true;
@@ -91,7 +87,13 @@ impl Session {
         }
     }
 
-    fn edited(&mut self, path: &str) {
+    /// A file is edited. Where nothing names the working directory, it is the one above the file
+    /// that the project's hash is of.
+    fn edited(&mut self, path: &str, out: &mut Output) {
+        if !self.has_cwd() {
+            let known = Path::new(path).ancestors().skip(1).find(|dir| self.is_in(dir));
+            self.tell_cwd(known.and_then(Path::to_str).map(str::to_owned), out);
+        }
         let Some(folder) = Path::new(path).parent().filter(|_| Path::new(path).is_absolute())
         else {
             return;
@@ -228,7 +230,7 @@ impl Session {
         }
         let (turn, call_id) = (turn.max(1), call.id.clone());
         if let Some(path) = call.edits() {
-            self.edited(&path);
+            self.edited(&path, out);
             if call.outcome() == EditOutcome::Applied {
                 self.checkpoint(turn, call, &path, out);
             }
@@ -270,9 +272,13 @@ impl Session {
         let times = self.began_at.zip(call.done_at());
         let (Some((session, root)), Some((from, to))) = (session.zip(root), times) else { return };
         let wanted = Wanted { session, root, tool: &call.name, path, from, to };
-        if let Some(text) = self.checkpoints.before(&wanted) {
-            let (path, stamp) = (path.to_owned(), Stamp::at(self.last_at));
-            out.events.push(LogEvent::KnownText(KnownText { turn, path, text, stamp }));
+        match self.checkpoints.before(&wanted) {
+            Ok(Some(text)) => {
+                let (path, stamp) = (path.to_owned(), Stamp::at(self.last_at));
+                out.events.push(LogEvent::KnownText(KnownText { turn, path, text, stamp }));
+            }
+            Ok(None) => {}
+            Err(message) => out.damages.push(Damage { line: None, offset: None, message }),
         }
     }
 }
