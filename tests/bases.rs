@@ -100,7 +100,8 @@ fn options() -> ReadOptions {
     ReadOptions { max_file_bytes: 1 << 20, ..ReadOptions::default() }
 }
 
-fn git(dir: &Path, args: &[&str]) -> String {
+/// What git prints, without the last newline; the person's settings do not count.
+pub fn git(dir: &Path, args: &[&str]) -> String {
     let done = Command::new("git")
         .args(args)
         .current_dir(dir)

@@ -1,5 +1,6 @@
 //! Gemini CLI's checkpoints: the bytes that its logs lose are in its own repository.
 
+use crate::bases::git;
 use crate::shared::shared;
 use handback::content::{Content, FileChange, Pair, Source};
 use handback::log::open::{LogFile, OpenOptions};
@@ -9,18 +10,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-fn run(dir: &Path, program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(dir)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
 
 fn reader(log: &Path) -> Reader {
     let mut reader = Reader::new(ReadOptions { max_file_bytes: 2 << 20, ..ReadOptions::default() });
@@ -57,18 +46,16 @@ impl Scene {
         fs::write(project.join(".project_root"), work.to_str().unwrap()).unwrap();
         fs::write(work.join("dos.txt"), "one\r\ntwo\r\n").unwrap();
         let git_dir = shadow.join(".git");
-        let git = |arguments: &[&str]| {
+        let run = |arguments: &[&str]| {
             let places = ["--git-dir", git_dir.to_str().unwrap(), "--work-tree", "."];
-            let who = ["-c", "user.name=x", "-c", "user.email=x@example.invalid"];
-            run(&work, "git", &[&places[..], &who, arguments].concat())
+            git(&work, &[&places[..], arguments].concat())
         };
-        git(&["init", "-q"]);
-        git(&["add", "-A"]);
-        git(&["commit", "-qm", "Snapshot for replace"]);
-        let commit = git(&["rev-parse", "HEAD"]);
+        run(&["init", "-q"]);
+        run(&["add", "-A"]);
+        run(&["commit", "-qm", "Snapshot for replace"]);
+        let commit = run(&["rev-parse", "HEAD"]);
         let checkpoint = format!(
-            "{{\n  \"history\": [],\n  \"toolCall\": {{}},\n  \"commitHash\": \"{}\",\n  \"messageId\": \"s########0\"\n}}",
-            commit.trim()
+            "{{\n  \"history\": [],\n  \"toolCall\": {{}},\n  \"commitHash\": \"{commit}\",\n  \"messageId\": \"s########0\"\n}}",
         );
         let name = "2026-12-01T00-00-01_500Z-dos.txt-replace.json";
         fs::write(project.join("checkpoints").join(name), checkpoint).unwrap();
@@ -147,7 +134,10 @@ fn a_real_session_finds_its_checkpoints() {
         }
     }
     let tar = real.join("shadow-history.tar");
-    run(&home.path().join("history"), "tar", &["xf", tar.to_str().unwrap()]);
+    let history = home.path().join("history");
+    assert!(
+        Command::new("tar").arg("xf").arg(tar).current_dir(history).status().unwrap().success()
+    );
     let mut reader = reader(&log);
     let known = reader.transcript().turns.iter().flat_map(|turn| &turn.known_texts);
     let known: Vec<_> = known
@@ -161,6 +151,6 @@ fn a_real_session_finds_its_checkpoints() {
     // The rejected write has a checkpoint and is no edit; the edit after that comes from the same commit.
     assert_eq!(known, [(1, "f6ccc8f", "greet.py"), (2, "bcee608", "greet.py")]);
     let shadow = home.path().join("history/proj");
-    let committed = run(&shadow, "git", &["show", "bcee6082:greet.py"]);
-    assert_eq!(sides(&mut reader, 2, "greet.py").0, committed);
+    let committed = git(&shadow, &["show", "bcee6082:greet.py"]);
+    assert_eq!(sides(&mut reader, 2, "greet.py").0, committed + "\n");
 }

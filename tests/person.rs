@@ -6,7 +6,7 @@ use handback::diff::{Limit, Text};
 use handback::layout::search_rows;
 use handback::log::open::{LogFile, OpenOptions};
 use handback::log::source::Stored;
-use handback::reader::{ReadOptions, Reader, Recent, compare, count_all, whole};
+use handback::reader::{ReadOptions, Reader, compare, count_all, whole};
 use handback::text;
 use handback::view::{Depth, Theme, draw};
 use ratatui::Terminal;
@@ -110,16 +110,9 @@ impl Person {
             Effect::Count { turn, revision, base, changes } => {
                 let found = Mutex::new(Vec::new());
                 let objects = self.reader.objects();
-                count_all(
-                    &objects,
-                    &Recent::default(),
-                    &changes,
-                    None,
-                    &Arc::default(),
-                    &|counts| {
-                        found.lock().unwrap().extend(counts);
-                    },
-                );
+                count_all(&objects, None, &changes, None, &Arc::default(), &|counts| {
+                    found.lock().unwrap().extend(counts);
+                });
                 vec![Event::Counted { turn, revision, base, counts: found.into_inner().unwrap() }]
             }
             Effect::LoadCommands { turn } => {

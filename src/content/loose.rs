@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Room for the stored form of most files, and for what it inflates to.
-const STORED: usize = 32 << 10;
+const STORED: u64 = 32 << 10;
 const INFLATED: usize = 128 << 10;
 
 /// Larger blobs are left to the object database.
@@ -61,12 +61,11 @@ impl LooseBlobs {
 impl Scratch {
     fn read(&mut self, mut file: File, max_bytes: u64) -> Option<Content> {
         let Self { inflate, stored, inflated } = self;
-        stored.resize(STORED, 0);
+        stored.clear();
         inflated.resize(INFLATED, 0);
-        let len = fill(&mut file, stored)?;
+        (&mut file).take(STORED).read_to_end(stored).ok()?;
         inflate.reset();
-        let status =
-            inflate.decompress(stored.get(..len)?, inflated, FlushDecompress::None).ok()?;
+        let status = inflate.decompress(stored, inflated, FlushDecompress::None).ok()?;
         let first = inflated.get(..usize::try_from(inflate.total_out()).ok()?)?;
         let (kind, size, header) = gix::objs::decode::loose_header(first).ok()?;
         if kind != Kind::Blob {
@@ -81,8 +80,8 @@ impl Scratch {
             (first.len() == size).then(|| first.into())?
         } else if size <= LARGEST {
             let used = usize::try_from(inflate.total_in()).ok()?;
-            let mut rest = stored.get(used..len)?.to_vec();
-            if len == STORED {
+            let mut rest = stored.get(used..)?.to_vec();
+            if stored.len() as u64 == STORED {
                 // Deflating makes nothing much longer than it is.
                 let most = size as u64 + size as u64 / 512 + 4096;
                 file.take(most).read_to_end(&mut rest).ok()?;
@@ -125,18 +124,6 @@ fn inflate_rest(
             return (filled == size).then_some(blob);
         }
     }
-}
-
-/// Reads a file as far as the buffer goes; gives how many bytes that are.
-fn fill(file: &mut File, buffer: &mut [u8]) -> Option<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest).ok()? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    Some(filled)
 }
 
 #[cfg(test)]

@@ -221,7 +221,7 @@ impl Log {
         });
         self.hold = match opened {
             Ok((LONGEST.., ..)) => {
-                self.warn("longer than a sub-agent's log may be", out);
+                self.warn_of("longer than a sub-agent's log may be", out);
                 Hold::Lost
             }
             Ok((_, stored, rows)) => {
@@ -229,16 +229,20 @@ impl Log {
                 Hold::Open(Box::new((lines, rows)))
             }
             Err(cause) => {
-                self.warn(&cause.to_string(), out);
+                self.warn_of(&cause.to_string(), out);
                 Hold::Lost
             }
         };
     }
 
-    /// One warning is enough for a log.
-    fn warn(&mut self, cause: &str, out: &mut Output) {
+    fn warn_of(&mut self, cause: &str, out: &mut Output) {
+        self.warn(&format!("{}: {cause}", self.path.display()), out);
+    }
+
+    /// One warning is enough for a log. It names the file.
+    fn warn(&mut self, message: &str, out: &mut Output) {
         if !std::mem::replace(&mut self.is_damaged, true) {
-            out.damages.push(damage(format!("sub-agent log {}: {cause}", self.path.display())));
+            out.damages.push(damage(format!("sub-agent log {message}")));
         }
     }
 
@@ -289,17 +293,14 @@ impl Log {
 
     fn give_up(&mut self, error: &LogError, out: &mut Output) -> bool {
         self.hold = Hold::Lost;
-        // The error names the file itself.
-        if !std::mem::replace(&mut self.is_damaged, true) {
-            out.damages.push(damage(format!("sub-agent log {error}")));
-        }
+        self.warn(&error.to_string(), out);
         true
     }
 
     fn tell(&mut self, told: Output, out: &mut Output) {
         if let Some(first) = told.damages.first() {
             let place = first.line.map_or_else(String::new, |line| format!("line {line}: "));
-            self.warn(&format!("{place}{}", first.message), out);
+            self.warn_of(&format!("{place}{}", first.message), out);
         }
         // Its branches changed. What was told cannot be taken back one by one.
         let reset = told.events.iter().rposition(|event| *event == LogEvent::Reset);

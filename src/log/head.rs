@@ -1,5 +1,6 @@
 //! The first rows of a log file, for discovery: quick, bounded, and never an error.
 
+use super::lazy::{self, Object};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,12 @@ pub(super) fn rows(path: &Path) -> impl Iterator<Item = String> {
     file.into_iter().flat_map(|file| file.split(b'\n').map_while(Result::ok)).map(|row| {
         String::from_utf8(row).unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into())
     })
+}
+
+/// What the first record of the first row of a file tells.
+pub(super) fn of_first<T>(path: &Path, tells: impl FnOnce(&Object<'_>) -> Option<T>) -> Option<T> {
+    let first = rows(path).next()?;
+    lazy::objects(&first).0.first().and_then(tells)
 }
 
 /// The text of a file, up to a size at which a whole document is still quick to read.

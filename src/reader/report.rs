@@ -13,10 +13,11 @@ use std::time::Duration;
 const FEW: usize = 50;
 
 /// Counts every file that is not counted yet, each within `time` (none: as long as it takes), and
-/// hands the counts over in small groups as they are found. Ends early when `cancel` is set.
+/// hands the counts over in small groups as they are found. Ends early when `cancel` is set. What
+/// is compared is shared with the viewer through `recent`, where there is one.
 pub fn count_all(
     objects: &GitObjects,
-    recent: &Recent,
+    recent: Option<&Recent>,
     changes: &Changes,
     time: Option<Duration>,
     cancel: &Arc<AtomicBool>,
@@ -38,13 +39,17 @@ pub fn count_all(
             let Some(change) = changes.files.get(*at) else { break };
             let mut limit = time.map_or_else(Limit::default, Limit::within);
             limit.cancel = Arc::clone(cancel);
-            let made = recent.compare(change, &limit, || {
+            let compared = || {
                 if few {
                     compare_soon(objects, change, &limit)
                 } else {
                     compare(objects, change, &limit)
                 }
-            });
+            };
+            let made = match recent {
+                Some(recent) => recent.compare(change, &limit, compared),
+                None => compared(),
+            };
             let Ok(shown) = made else { break };
             group.push((*at, shown.counts()));
             if group.len() == GROUP {
@@ -77,8 +82,7 @@ pub fn summary(
     max_files: usize,
 ) -> (ChangesSummary, Vec<String>) {
     let counts = Mutex::new(vec![None; changes.files.len()]);
-    let recent = Recent::default();
-    count_all(objects, &recent, changes, Some(time), &Arc::default(), &|found| {
+    count_all(objects, None, changes, Some(time), &Arc::default(), &|found| {
         let Ok(mut counts) = counts.lock() else { return };
         for (at, count) in found {
             if let Some(slot) = counts.get_mut(at) {

@@ -13,11 +13,13 @@ use crate::log::source::Stored;
 use crate::log::{LogFormat, Output};
 use crate::record::session_key;
 use crate::replay::Replay;
+use crate::session::event::{KnownText, KnownTextSource, LogEvent};
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
 use crate::session::{Branch, Damage, RanCommand, SessionInfo, TreePair, Turn};
 use crate::snapshot::compare::{TreePlace, changes_between};
 use crate::store::kept::KeptTurn;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +62,8 @@ pub struct Reader {
     stored: Option<Stored>,
     transcript: Transcript,
     damages: Vec<Damage>,
+    /// Git directories of the agent's own, which hold trees and known texts.
+    git_dirs: BTreeSet<String>,
     commands: Commands,
     /// Made when the working directory is known.
     place: Option<Place>,
@@ -112,6 +116,7 @@ impl Reader {
             stored: None,
             transcript: Transcript::default(),
             damages: Vec::new(),
+            git_dirs: BTreeSet::new(),
             commands: Commands::default(),
             place: None,
         }
@@ -155,10 +160,21 @@ impl Reader {
     /// Takes what the log tells; gives the 0-based index of the first turn that changed.
     pub fn apply(&mut self, output: Output) -> Option<usize> {
         for event in output.events {
-            if event == crate::session::event::LogEvent::Reset {
-                self.damages.clear();
-                self.commands = Commands::default();
-                self.place = None;
+            match &event {
+                LogEvent::Reset => {
+                    self.damages.clear();
+                    self.git_dirs.clear();
+                    self.commands = Commands::default();
+                    self.place = None;
+                }
+                LogEvent::Trees { git_dir: Some(git_dir), .. }
+                | LogEvent::KnownText(KnownText {
+                    text: KnownTextSource::InTree { git_dir, .. },
+                    ..
+                }) => {
+                    self.git_dirs.insert(git_dir.clone());
+                }
+                _ => {}
             }
             self.transcript.apply(event);
         }
@@ -221,9 +237,8 @@ impl Reader {
     /// What a turn changed, from the log alone.
     fn of_log(&mut self, record: &TurnRecord) -> Option<Changes> {
         let rows = LogRows::new(self.format, self.stored.clone());
-        self.place();
+        self.look_at_git_dirs();
         let place = self.place.as_mut()?;
-        place.add_git_dir(record);
         let from_trees = place.compare_trees(record);
         if let Some(Ok(changes)) = from_trees {
             return Some(changes);
@@ -277,12 +292,8 @@ impl Reader {
 
     /// Compares two trees of turns or of the repository.
     pub(super) fn between(&mut self, before: &str, after: &str) -> Result<Changes, ContentError> {
-        self.place();
-        let Some(place) = self.place.as_mut() else { return Ok(Changes::default()) };
-        for record in &self.transcript.turns {
-            place.add_git_dir(record);
-        }
-        place.compare(before, after)
+        self.look_at_git_dirs();
+        self.place().compare(before, after)
     }
 
     /// Looks for what a recorder has kept by now.
@@ -324,6 +335,15 @@ impl Reader {
     }
 
     /// What depends on the working directory, made anew when the log names another one.
+    /// Takes the objects of the agent's own git directories among those that are looked at.
+    fn look_at_git_dirs(&mut self) {
+        self.place();
+        let Some(place) = &mut self.place else { return };
+        for git_dir in &self.git_dirs {
+            place.add_objects(Path::new(git_dir).join("objects"));
+        }
+    }
+
     fn place(&mut self) -> &mut Place {
         let cwd = &self.transcript.header.cwd;
         if self.place.as_ref().is_some_and(|place| place.cwd != *cwd) {
@@ -348,13 +368,6 @@ impl Place {
         let is_here = directory.is_dir();
         let replay = Replay::new(rules.clone());
         Self { cwd, rules, objects, added: Vec::new(), replay, is_here, warning }
-    }
-
-    /// Takes the git directory that holds a turn's trees among the objects.
-    fn add_git_dir(&mut self, record: &TurnRecord) {
-        if let Some(git_dir) = &record.git_dir {
-            self.add_objects(Path::new(git_dir).join("objects"));
-        }
     }
 
     fn add_objects(&mut self, directory: PathBuf) {

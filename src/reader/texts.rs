@@ -19,22 +19,16 @@ pub(super) struct LogTexts<'a> {
 }
 
 impl LogTexts<'_> {
+    fn in_tree(&self, tree: &str, path: &[u8]) -> State {
+        self.objects.find(tree, path).map_or(State::Unknown, |id| self.read(&id))
+    }
+
     fn read(&self, id: &ContentId) -> State {
         match self.objects.read(id) {
             Ok(Content::Text(bytes)) => State::Text(bytes),
             Ok(Content::Absent) => State::Absent,
             _ => State::Unknown,
         }
-    }
-}
-
-/// A text in a repository of the agent's own. What is not in its tree may have been ignored there.
-fn in_tree(git_dir: &Path, tree: &str, path: &str) -> Option<State> {
-    let objects = GitObjects::open(git_dir).ok()?;
-    let id = objects.find(&objects.resolve_tree(tree).ok()?, path.as_bytes()).ok()?;
-    match objects.read(&id) {
-        Ok(Content::Text(bytes)) => Some(State::Text(bytes)),
-        _ => None,
     }
 }
 
@@ -52,8 +46,11 @@ impl Texts for LogTexts<'_> {
                 row.and_then(|row| self.rows.format()?.known_text(&row))
             }
             KnownTextSource::File(path) => return self.read(&ContentId::File(path.into())),
-            KnownTextSource::InTree { git_dir, tree, path } => {
-                return in_tree(Path::new(git_dir), tree, path).unwrap_or_default();
+            KnownTextSource::InTree { tree, path, .. } => {
+                let tree = self.objects.resolve_tree(tree);
+                let text = tree.map(|tree| self.in_tree(&tree, path.as_bytes()));
+                // What is not in the tree may have been ignored there.
+                return text.ok().filter(|text| *text != State::Absent).unwrap_or_default();
             }
         };
         text.map_or(State::Unknown, |text| State::Text(text.into_bytes().into()))
@@ -73,9 +70,6 @@ impl Texts for LogTexts<'_> {
         else {
             return State::Unknown;
         };
-        match self.objects.find(tree, inside.as_os_str().as_encoded_bytes()) {
-            Ok(id) => self.read(&id),
-            Err(_) => State::Unknown,
-        }
+        self.in_tree(tree, inside.as_os_str().as_encoded_bytes())
     }
 }

@@ -109,7 +109,7 @@ pub(super) fn counter(
         let found = |counts| {
             send(Event::Counted { turn, revision, base, counts });
         };
-        count_all(&objects, &recent, &job.changes, Some(timeout), cancel, &found);
+        count_all(&objects, Some(&recent), &job.changes, Some(timeout), cancel, &found);
     };
     Newest::start("count", work, failed)
 }

@@ -87,13 +87,11 @@ fn beside(folder: &Path, path: &Path, calls: &[Delegation]) -> Vec<Companion> {
 
 /// Whether a sub-agent's log names the session of the log at `path`.
 fn is_of(log: &Path, path: &Path) -> bool {
-    let first = head::rows(log).next().unwrap_or_default();
-    let session = lazy::objects(&first).0.first().and_then(|row| row.string("sessionId"));
+    let session = head::of_first(log, |row| row.string("sessionId"));
     session.is_some_and(|session| path.file_stem().is_some_and(|stem| *stem == *session))
 }
 
 /// When a log's first row was written.
 fn began(log: &Path) -> Option<i64> {
-    let first = head::rows(log).next()?;
-    lazy::objects(&first).0.first()?.get("timestamp").and_then(millis)
+    head::of_first(log, |row| millis(row.get("timestamp")?))
 }

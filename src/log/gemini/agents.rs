@@ -5,15 +5,13 @@
 
 use crate::log::companions::latest_call;
 use crate::log::timestamp::millis;
-use crate::log::{Companion, head, lazy};
+use crate::log::{Companion, head};
 use crate::session::event::Delegation;
 use std::path::{Path, PathBuf};
 
 /// The sub-agents' logs that are there.
 pub(super) fn logs(path: &Path, calls: &[Delegation]) -> Vec<Companion> {
-    let first = head::rows(path).next().unwrap_or_default();
-    let header = lazy::objects(&first).0.into_iter().next();
-    let session = header.and_then(|header| header.string("sessionId"));
+    let session = head::of_first(path, |header| header.string("sessionId"));
     let session = session.filter(|id| !id.is_empty() && !id.starts_with('.') && !id.contains('/'));
     let folder = path.parent().zip(session).map(|(chats, session)| chats.join(session));
     let logs = folder.map(|folder| head::files(&folder, "jsonl")).unwrap_or_default();
@@ -21,8 +19,7 @@ pub(super) fn logs(path: &Path, calls: &[Delegation]) -> Vec<Companion> {
 }
 
 fn of_turn(log: PathBuf, calls: &[Delegation]) -> Option<Companion> {
-    let first = head::rows(&log).next()?;
-    let began = lazy::objects(&first).0.first()?.get("startTime").and_then(millis);
+    let began = head::of_first(&log, |header| Some(header.get("startTime").and_then(millis)))?;
     let turn = latest_call(calls, began)?.turn;
     let agent = log.file_stem()?.to_str()?.to_owned();
     Some(Companion { path: log, agent, turn })

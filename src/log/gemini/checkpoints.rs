@@ -4,18 +4,19 @@
 //! `<home>/tmp/<project>/checkpoints/<time>-<file>-<tool>.json` names a commit of
 //! `<home>/history/<project>/.git`. A log holds its texts with LF only; the commit has the bytes.
 
-use crate::log::head;
-use crate::log::lazy;
+use super::project;
+use crate::log::source::Stored;
 use crate::log::timestamp::iso_millis;
+use crate::log::{head, lazy};
 use crate::session::event::KnownTextSource;
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 /// The commit is named behind the conversation so far, which may be long.
-const TAIL: u64 = 64 << 10;
+const TAIL: usize = 64 << 10;
 
 /// The checkpoints of the project that a log belongs to.
 #[derive(Default)]
@@ -94,8 +95,7 @@ impl Checkpoints {
 }
 
 fn places(log: &Path) -> Option<Places> {
-    let chats = log.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "chats"))?;
-    let project = chats.parent()?;
+    let project = project::folder(log)?;
     let home = project.parent()?.parent()?;
     let git_dir = home.join("history").join(project.file_name()?).join(".git");
     Some(Places { checkpoints: project.join("checkpoints"), git_dir })
@@ -137,16 +137,11 @@ fn commit(checkpoint: &Path, session: &str) -> Result<Option<String>, String> {
     Ok(is_ours.then_some(hash))
 }
 
-/// The end of a regular file. Nothing else is opened: a pipe would keep whoever opens it waiting.
 fn tail(path: &Path) -> io::Result<Vec<u8>> {
-    let data = fs::metadata(path)?;
-    if !data.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(data.len().saturating_sub(TAIL)))?;
-    let mut tail = Vec::new();
-    file.take(TAIL).read_to_end(&mut tail)?;
+    let stored = Stored::open(path)?;
+    let mut tail = vec![0; TAIL];
+    let read = stored.read_at(stored.len()?.saturating_sub(TAIL as u64), &mut tail)?;
+    tail.truncate(read);
     Ok(tail)
 }
 

@@ -9,11 +9,16 @@ use std::path::Path;
 /// `<home>/tmp/<project>/chats/<session>`, where `<project>` is a short name that `.project_root`
 /// beside `chats`, or `<home>/projects.json`, resolves. Older clients use a hash instead.
 pub(super) fn directory(log: &Path) -> Option<String> {
-    let chats = log.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "chats"))?;
-    let project = chats.parent()?;
+    let project = folder(log)?;
     let root = fs::read_to_string(project.join(".project_root")).ok();
     let root = root.map(|root| root.trim().to_owned()).filter(|root| !root.is_empty());
     root.or_else(|| by_name(project.parent()?.parent()?, project.file_name()?.to_str()?))
+}
+
+/// What the client keeps of a log's project: the folder above `chats`.
+pub(super) fn folder(log: &Path) -> Option<&Path> {
+    let mut folders = log.ancestors();
+    folders.find(|dir| dir.file_name().is_some_and(|name| name == "chats"))?.parent()
 }
 
 /// Whether a project of this hash lies in a directory. The hash that a log names is the SHA-256 of

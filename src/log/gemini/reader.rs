@@ -2,7 +2,7 @@
 //! written again, all may be replaced, the last ones may be taken back.
 
 use super::calls;
-use super::document::Document;
+use super::document::{self, Torn};
 use super::project;
 use super::session::Session;
 use crate::log::lazy::{self, Json, Object};
@@ -57,34 +57,52 @@ impl Reader {
 
     /// Takes a log that is one JSON document.
     pub(super) fn document(&mut self, text: &str, out: &mut Output) {
-        let Document { head, messages, torn } = Document::new(text);
-        if let Some((offset, message)) = torn {
-            out.damages.push(Damage { line: None, offset: Some(offset), message });
+        let (documents, cause) = lazy::objects(text);
+        let torn = cause.as_ref().and_then(|_| document::torn(text));
+        if let Some(cause) = cause {
+            let (at, message) = match &torn {
+                Some(torn) => (torn.at, format!("the document is torn: {cause}")),
+                None => (0, cause),
+            };
+            out.damages.push(Damage { line: None, offset: Some(at as u64), message });
         }
-        for document in lazy::objects(&head).0 {
-            self.header(&document, out);
-            self.messages(&document, out);
-        }
-        for message in messages.into_iter().flat_map(|message| lazy::objects(message).0) {
-            self.context(&message, out);
-            self.session.message(&message, None, out);
+        match torn {
+            None => documents.iter().for_each(|document| self.whole(document, out)),
+            Some(torn) => self.torn(&torn, out),
         }
         self.session.guess_cwd(out);
+    }
+
+    fn whole(&mut self, document: &Object<'_>, out: &mut Output) {
+        self.header(document, out);
+        self.messages(document, out);
+    }
+
+    fn torn(&mut self, torn: &Torn<'_>, out: &mut Output) {
+        for head in lazy::objects(&torn.head).0 {
+            self.header(&head, out);
+        }
+        for message in torn.messages.iter().flat_map(|message| lazy::objects(message).0) {
+            self.told(&message, None, out);
+        }
+    }
+
+    /// Takes one message.
+    fn told(&mut self, message: &Object<'_>, place: Option<Place>, out: &mut Output) {
+        self.context(message, out);
+        self.session.message(message, place, out);
     }
 
     fn record(&mut self, place: Place, record: &Object<'_>, out: &mut Output) {
         if record.has("$set") {
             let change = record.object("$set");
-            self.header(&change, out);
-            self.messages(&change, out);
+            self.whole(&change, out);
         } else if let Some(id) = record.text("$rewindTo") {
             self.session.rewind(&id, out);
         } else if record.has("projectHash") {
-            self.header(record, out);
-            self.messages(record, out);
+            self.whole(record, out);
         } else if record.has("id") && record.has("type") {
-            self.context(record, out);
-            self.session.message(record, Some(place), out);
+            self.told(record, Some(place), out);
         } else {
             self.stream(place, record, out);
         }
@@ -93,8 +111,7 @@ impl Reader {
     /// All messages at once: those that are not known yet count; calls that are known stay.
     fn messages(&mut self, record: &Object<'_>, out: &mut Output) {
         for message in record.items("messages").into_iter().map(Json::object) {
-            self.context(&message, out);
-            self.session.message(&message, None, out);
+            self.told(&message, None, out);
         }
     }
 

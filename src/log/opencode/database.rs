@@ -6,7 +6,7 @@
 //! opened read-only; else (a copy without its `-shm`): from a copy of both in a temporary folder.
 
 use super::places::snapshot_dir;
-use super::session::{SessionRow, Sessions, Teller, is_session};
+use super::session::{SessionRow, Sessions, is_session, tell_session};
 use crate::log::Output;
 use crate::session::Damage;
 use rusqlite::{Connection, OpenFlags, Row};
@@ -167,10 +167,11 @@ impl Database {
             io::Error::new(io::ErrorKind::NotFound, format!("no session{wanted} in this data base"))
         };
         let id = &found.ok_or_else(missing)?.id;
-        self.tell(id, out).map_err(io::Error::other)
+        let row = self.session(id).map_err(io::Error::other)?;
+        tell_session(&row, self, out)
     }
 
-    fn tell(&self, id: &str, out: &mut Output) -> rusqlite::Result<()> {
+    fn session(&self, id: &str) -> rusqlite::Result<SessionRow> {
         let mut session =
             self.connection.query_row("SELECT * FROM session WHERE id = ?", [id], |row| {
                 let revert =
@@ -190,14 +191,7 @@ impl Database {
                 Ok((row, project))
             })?;
         self.locate(&mut session.0, session.1.as_deref());
-        let mut teller = Teller::new(&session.0, Some(self), out);
-        let mut damages = Vec::new();
-        self.messages(id, &mut damages, &mut |id, message, parts| {
-            teller.message(id, message, parts);
-        })?;
-        teller.finish();
-        out.damages.append(&mut damages);
-        Ok(())
+        Ok(session.0)
     }
 
     fn messages(

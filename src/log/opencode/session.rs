@@ -73,6 +73,22 @@ pub(super) trait Sessions {
     ) -> io::Result<()>;
 }
 
+/// Tells one of these sessions.
+pub(super) fn tell_session(
+    session: &SessionRow,
+    sessions: &dyn Sessions,
+    out: &mut Output,
+) -> io::Result<()> {
+    let mut teller = Teller::new(session, Some(sessions), out);
+    let mut damages = Vec::new();
+    sessions.each_message(&session.id, &mut damages, &mut |id, message, parts| {
+        teller.message(id, message, parts);
+    })?;
+    teller.finish();
+    out.damages.append(&mut damages);
+    Ok(())
+}
+
 /// Sub-agents that call sub-agents are followed so far.
 const DEEPEST: usize = 16;
 

@@ -4,7 +4,7 @@
 //! `storage/part/<message>/<part>.json`; in 0.5 `storage/session/{info,message,part}/…`.
 
 use super::places::snapshot_dir;
-use super::session::{SessionRow, Sessions, Teller, is_session};
+use super::session::{SessionRow, Sessions, Teller, is_session, tell_session};
 use crate::log::Output;
 use crate::session::Damage;
 use serde_json::Value;
@@ -147,14 +147,7 @@ impl Storage {
             .parent()
             .zip(row.worktree.as_deref())
             .and_then(|(data, worktree)| snapshot_dir(data, project, worktree));
-        let mut damages = Vec::new();
-        let mut teller = Teller::new(&row, Some(self), out);
-        self.each_message(&row.id, &mut damages, &mut |id, message, parts| {
-            teller.message(id, message, parts);
-        })?;
-        teller.finish();
-        out.damages.append(&mut damages);
-        Ok(())
+        tell_session(&row, self, out)
     }
 }
 
