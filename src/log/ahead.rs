@@ -4,7 +4,7 @@ use super::Skim;
 use super::decode::{Decoder, Lines, Sink, Start, Unpacker};
 use super::digest::{Digest, Digester};
 use super::frames::{Frames, whole_frames};
-use super::source::{PIECE, Stored};
+use super::source::Stored;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -44,7 +44,7 @@ pub(super) struct Range<'a> {
 }
 
 impl Range<'_> {
-    /// A buffer of this length takes all of it, if it is a part of a zstd log.
+    /// A buffer of this length takes all of a part of a zstd log; for text, a longer one is not faster.
     fn piece(&self) -> usize {
         usize::try_from(self.len).map_or(LONGEST, |len| len.min(LONGEST))
     }
@@ -179,7 +179,7 @@ fn work(
     out: &SyncSender<Message>,
     free: &Receiver<Digest>,
 ) {
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = Vec::new();
     let mut frames = packed.then(|| Box::new(Frames::new(0)));
     for part in parts {
         let mut digester = Digester::new(skim, |digest| {
@@ -187,6 +187,7 @@ fn work(
             let _ = out.send(Message::Digest(digest));
             free.try_recv().unwrap_or_default()
         });
+        buffer.resize(buffer.len().max(part.piece()), 0);
         let read = match &mut frames {
             None => {
                 let mut at = part.offset;
@@ -198,7 +199,6 @@ fn work(
             Some(frames) => {
                 frames.go_to(part.offset);
                 // No piece ends inside a frame.
-                buffer.resize(buffer.len().max(part.piece()), 0);
                 part.each_piece(&mut buffer, |bytes| frames.push(bytes, &mut digester))
             }
         };

@@ -4,6 +4,7 @@ mod body;
 mod places;
 mod reader;
 mod row;
+mod run;
 mod sequence;
 mod tool;
 

@@ -1,5 +1,6 @@
 //! The numbers of rows: dense from 0, a packed row standing for several. Keeps count of passed-over rows from their bytes alone.
 
+use super::run;
 use crate::log::{Stretch, rows};
 use crate::session::event::Place;
 use memchr::memmem::Finder;
@@ -13,7 +14,7 @@ pub(super) struct Sequence {
 }
 
 /// How each row of a streamed answer begins, when its writer puts the type first.
-const CHUNK: [u8; 32] = *b"{\"type\":\"assistant/chunk\",\"seq\":";
+pub(super) const CHUNK: [u8; 32] = *b"{\"type\":\"assistant/chunk\",\"seq\":";
 
 /// Packed rows: the same for the `n` events `seq0` to `seq0 + n - 1`.
 const PACKED: &[&[u8]] = &[
@@ -96,74 +97,9 @@ pub(super) fn skim(text: &[u8]) -> Option<Stretch> {
         rows.bytes += row.len + 1;
         rows.lines += 1;
         rows.next = row.next;
-        if let Some(awaited) = Awaited::new(rows.next) {
-            awaited.skim(text, &mut rows);
-        }
+        run::skim(text, &mut rows);
     }
     (rows.lines > 0).then_some(rows)
-}
-
-/// The number of the next streamed row as it is written there. Most of a long log is such rows, and
-/// to compare the number instead of reading it takes a fifth off what they cost.
-struct Awaited {
-    number: u64,
-    /// The last bytes up to and with the comma behind the number.
-    written: [u8; 16],
-    /// Where in the row that begins.
-    at: usize,
-}
-
-/// In `written`: the last digit, and the one before it.
-const ONES: usize = 14;
-const TENS: usize = 13;
-
-impl Awaited {
-    /// None for a number of more than 15 digits.
-    fn new(number: u64) -> Option<Self> {
-        if number >= 10_u64.pow(15) {
-            return None;
-        }
-        let row = [CHUNK.as_slice(), number.to_string().as_bytes(), b","].concat();
-        let (before, written) = row.split_last_chunk()?;
-        Some(Self { number, written: *written, at: before.len() })
-    }
-
-    /// Goes on over streamed rows, as far as each has the number after the one before it. A row that
-    /// is not plain ends it, and is looked at anew.
-    fn skim(mut self, text: &[u8], rows: &mut Stretch) {
-        let mut rest = text.get(rows.bytes..).unwrap_or_default();
-        while let Some((head, behind)) = rest.split_first_chunk()
-            && *head == CHUNK
-            && rest.get(self.at..).and_then(|rest| rest.first_chunk()) == Some(&self.written)
-            && let Some(end) = plain_end(behind)
-            && let Some((row, later)) = behind.split_at_checked(end)
-            && row.last_chunk() == Some(b"}}}")
-            && let Some((_, later)) = later.split_first()
-        {
-            rest = later;
-            rows.lines += 1;
-            rows.next = self.number + 1;
-            if self.count().is_none() {
-                break;
-            }
-        }
-        rows.bytes = text.len() - rest.len();
-    }
-
-    fn count(&mut self) -> Option<()> {
-        self.number += 1;
-        self.written[ONES] += 1;
-        if self.written[ONES] <= b'9' {
-            return Some(());
-        }
-        self.written[ONES] = b'0';
-        if matches!(self.written[TENS], b'0'..=b'8') {
-            self.written[TENS] += 1;
-        } else {
-            *self = Self::new(self.number)?;
-        }
-        Some(())
-    }
 }
 
 /// A row that tells nothing and is alone on its line.
@@ -207,7 +143,7 @@ fn first_line(text: &[u8]) -> &[u8] {
 
 /// Where the line ends, if no other row stands on it whose type has a slash, as the types of all
 /// rows have that end as a streamed row does. The slash is looked for along with the line's end.
-fn plain_end(text: &[u8]) -> Option<usize> {
+pub(super) fn plain_end(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(ahead) = text.get(from..).and_then(|rest| memchr2(b'\n', b'/', rest)) {
         let at = from + ahead;
@@ -252,7 +188,7 @@ fn number_after_type(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// The number that a text begins with, of up to 19 digits.
-fn digits(text: &[u8]) -> Option<u64> {
+pub(super) fn digits(text: &[u8]) -> Option<u64> {
     let mut number: u64 = 0;
     for (at, byte) in text.iter().take(20).enumerate() {
         let digit = byte.wrapping_sub(b'0');
@@ -321,25 +257,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_awaited_number_is_written_as_it_is_counted() {
-        for first in [0, 7, 88, 98, 998, 9_999_995, 99_999_999, 99_999_999_999_898] {
-            let mut awaited = Awaited::new(first).unwrap();
-            for number in first..first + 250 {
-                let row =
-                    |number: u64| [CHUNK.as_slice(), format!("{number},").as_bytes()].concat();
-                let stands_in = |row: &[u8]| row.get(awaited.at..) == Some(&awaited.written);
-                assert_eq!(awaited.number, number);
-                assert!(stands_in(&row(number)), "{number}");
-                for other in [number + 1, (number + 1) * 10, number + 10_000_000] {
-                    assert!(!stands_in(&row(other)), "{number} is not {other}");
-                }
-                awaited.count().unwrap();
-            }
-        }
-        assert!(Awaited::new(999_999_999_999_999).unwrap().count().is_none());
-    }
-
     proptest! {
         /// However long the run of streamed rows, it ends where a number is not as expected.
         #[test]
@@ -358,6 +275,45 @@ mod tests {
             let wanted = Stretch { bytes: run.len(), lines: len as u64, first, next };
             prop_assert_eq!(skim((run.clone() + &row(next + jump)).as_bytes()), Some(wanted));
             prop_assert_eq!(skim((run + row(next).trim_end()).as_bytes()), Some(wanted));
+        }
+    }
+
+    /// The same without what is known of runs: row by row.
+    fn skim_each(text: &[u8]) -> Option<Stretch> {
+        let mut rows = Stretch { bytes: 0, lines: 0, first: 0, next: 0 };
+        while let Some(row) = Passed::first_of(&text[rows.bytes..])
+            && text.get(rows.bytes + row.len) == Some(&b'\n')
+            && (rows.lines == 0 || row.first == rows.next)
+        {
+            rows.first = if rows.lines == 0 { row.first } else { rows.first };
+            rows.bytes += row.len + 1;
+            rows.lines += 1;
+            rows.next = row.next;
+        }
+        (rows.lines > 0).then_some(rows)
+    }
+
+    proptest! {
+        /// Whatever bytes are changed, put in or lost, rows are passed over as they are one by one.
+        #[test]
+        fn a_run_of_streamed_rows_ends_where_one_row_would(
+            first in prop_oneof![0_u64..120, 9_990..10_010_u64, 99_999_990..100_000_010_u64, 1_u64 << 40..1 << 50],
+            texts in proptest::collection::vec("[ -~]{0,90}", 2..30),
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), 0..4_usize, "\\PC|[\\x00-\\x7f]|[0-9/\n{}:,]"), 0..4),
+            turn in 1..200_u32,
+        ) {
+            let rows = texts.iter().zip(first..).map(|(text, seq)| {
+                let time = 1_796_085_622_950 + seq * 7;
+                let text = text.replace(['"', '\\'], "\\n");
+                format!("{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":{time},\"data\":{{\"turn\":{turn},\"step\":1,\"chunk\":{{\"type\":\"text-delta\",\"index\":0,\"text\":\"{text}\"}}}}}}\n")
+            });
+            let mut text = rows.collect::<String>().into_bytes();
+            for (at, lost, put) in changes {
+                let at = at.index(text.len() + 1);
+                let lost = lost.min(text.len() - at);
+                text.splice(at..at + lost, put.bytes());
+            }
+            prop_assert_eq!(skim(&text), skim_each(&text));
         }
     }
 
