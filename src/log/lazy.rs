@@ -2,6 +2,7 @@
 //!
 //! Nothing here fails: a value that is missing or of another kind is simply not there.
 
+use super::row::lossy;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -158,10 +159,10 @@ impl<'de> Deserialize<'de> for Lossy<'de> {
                 f.write_str("a string")
             }
             fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-                Ok(Lossy(String::from_utf8_lossy(bytes)))
+                Ok(Lossy(lossy(bytes)))
             }
             fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(Lossy(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+                Ok(Lossy(Cow::Owned(lossy(bytes).into_owned())))
             }
         }
         from.deserialize_bytes(Bytes)

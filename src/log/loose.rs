@@ -1,6 +1,7 @@
 //! Loose looks at JSON that other programs wrote: any value may be missing or of another kind.
 
 use super::Output;
+use super::row::lossy;
 use crate::session::Damage;
 use crate::session::event::Place;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use std::borrow::Cow;
 /// The JSON values of a line: one, or several where two rows were glued. What does not parse
 /// becomes one damage; what stands before it still counts.
 pub(super) fn values(place: Place, line: &[u8], out: &mut Output) -> Vec<Value> {
-    let text = String::from_utf8_lossy(line);
+    let text = lossy(line);
     let mut damage = |message: String| {
         out.damages.push(Damage { line: Some(place.line), offset: Some(place.offset), message });
     };

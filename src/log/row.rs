@@ -6,6 +6,12 @@ use crate::session::Damage;
 use crate::session::event::Place;
 use std::borrow::Cow;
 
+/// The text of bytes; what is not UTF-8 becomes U+FFFD. Sound bytes are checked at full speed, which
+/// `String::from_utf8_lossy` does not do.
+pub(super) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
 /// Hands out the objects of a line, with its text. A blank line has none and is no damage.
 pub(super) fn each_object(
     place: Place,
@@ -19,13 +25,10 @@ pub(super) fn each_object(
     let mut damage = |message: String| {
         out.damages.push(Damage { line: Some(place.line), offset: Some(place.offset), message });
     };
-    let row = std::str::from_utf8(line).map_or_else(
-        |_| {
-            damage("not UTF-8: read with replacement characters".to_owned());
-            String::from_utf8_lossy(line)
-        },
-        Cow::Borrowed,
-    );
+    let row = lossy(line);
+    if matches!(row, Cow::Owned(_)) {
+        damage("not UTF-8: read with replacement characters".to_owned());
+    }
     let (objects, cause) = lazy::objects(&row);
     cause.into_iter().for_each(&mut damage);
     for object in objects {

@@ -10,6 +10,7 @@ mod prompts;
 mod reader;
 
 use super::lazy;
+use super::row::lossy;
 use super::{Companion, FoundSession, LogFormat, LogReader, Places};
 use crate::session::event::{Delegation, EditBody};
 use serde_json::Value;
@@ -63,18 +64,18 @@ impl LogFormat for Claude {
 
     fn edit_body(&self, call: &[u8], result: Option<&[u8]>, nth: usize) -> EditBody {
         let _ = nth; // A call of this agent edits one file.
-        let (call, result) = (String::from_utf8_lossy(call), result.map(String::from_utf8_lossy));
+        let (call, result) = (lossy(call), result.map(lossy));
         edits::from_rows(&call, result.as_deref(), None)
     }
 
     fn known_text(&self, row: &[u8]) -> Option<String> {
-        let row = String::from_utf8_lossy(row);
+        let row = lossy(row);
         let (_, text) = lazy::objects(&row).0.iter().find_map(history::whole_file)?;
         text.text().map(Cow::into_owned)
     }
 
     fn command_output(&self, row: &[u8]) -> Option<String> {
-        let row = String::from_utf8_lossy(row);
+        let row = lossy(row);
         lazy::objects(&row).0.iter().find_map(calls::output)
     }
 

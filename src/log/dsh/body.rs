@@ -2,6 +2,7 @@
 
 use super::row::{CallData, DispatchData, ResultData, Row, text};
 use super::tool::arguments;
+use crate::log::row::lossy;
 use crate::session::event::{AppliedHunk, EditAction, EditBody};
 use serde::Deserialize;
 use serde_json::Value;
@@ -38,7 +39,7 @@ pub(super) fn edit_body(call: &[u8], result: Option<&[u8]>) -> EditBody {
 
 /// A row's text; bytes that are not UTF-8 stand as U+FFFD, as they do while indexing.
 fn lossless(row: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(row)
+    lossy(row)
 }
 
 fn parse(row: &str) -> Option<Row<'_>> {

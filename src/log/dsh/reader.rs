@@ -7,6 +7,7 @@ use super::row::{
 };
 use super::sequence::{self, Sequence};
 use super::tool::{self, ToolKind};
+use crate::log::row::lossy;
 use crate::log::{LogReader, Output, Stretch, rows};
 use crate::session::event::{
     Command, Delegation, Edit, EditOutcome, EditSource, Header, KnownText, KnownTextSource,
@@ -73,7 +74,7 @@ impl Reader {
             if sequence::is_passed_over(piece) && self.sequence.skip(piece) {
                 continue;
             }
-            let text = String::from_utf8_lossy(piece);
+            let text = lossy(piece);
             match serde_json::from_str::<Row<'_>>(&text) {
                 Ok(row) => self.row(place, &row, text.as_bytes(), out),
                 // JSON, but no event: nothing that a review could miss.

@@ -5,6 +5,7 @@ mod calls;
 mod discover;
 mod reader;
 
+use super::row::lossy;
 use super::{FoundSession, LogFormat, LogReader, Places, lazy};
 use crate::session::event::EditBody;
 use serde_json::Value;
@@ -34,17 +35,17 @@ impl LogFormat for Pi {
 
     fn edit_body(&self, call: &[u8], result: Option<&[u8]>, nth: usize) -> EditBody {
         let _ = nth; // A call of this agent edits one file.
-        let (call, result) = (String::from_utf8_lossy(call), result.map(String::from_utf8_lossy));
+        let (call, result) = (lossy(call), result.map(lossy));
         calls::body_from_rows(&call, result.as_deref())
     }
 
     fn known_text(&self, row: &[u8]) -> Option<String> {
-        let row = String::from_utf8_lossy(row);
+        let row = lossy(row);
         lazy::objects(&row).0.iter().find_map(calls::result).map(|result| result.text())
     }
 
     fn command_output(&self, row: &[u8]) -> Option<String> {
-        let row = String::from_utf8_lossy(row);
+        let row = lossy(row);
         lazy::objects(&row).0.iter().find_map(|entry| {
             let message = entry.object("message");
             message.string("output").or_else(|| Some(calls::result(entry)?.text()))
