@@ -13,6 +13,7 @@ use crate::session::event::{EditOutcome, Header, LogEvent};
 use crate::session::{Branch, TurnState};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroU32;
 
 /// The place before the first turn.
 pub(super) const ROOT: usize = 0;
@@ -23,7 +24,7 @@ pub(super) struct Branches {
     turns: Vec<Turn>,
     /// Each entry's turn, and when it was written (the low bits), by its id's hash: a log has
     /// many entries, and their ids are long.
-    entries: HashMap<u64, (u32, Option<u32>)>,
+    entries: HashMap<u64, (u32, Option<NonZeroU32>)>,
     live: usize,
     /// The last turn of each branch, in order of number.
     tips: Vec<usize>,
@@ -103,7 +104,8 @@ impl Branches {
 
     /// Whether this very entry was noted before (a copy of it comes along with a resumed session).
     pub(super) fn is_copy(&self, id: &str, at: Option<i64>) -> bool {
-        at.is_some() && self.entries.get(&key(id)).is_some_and(|(_, noted)| *noted == low_bits(at))
+        let at = low_bits(at);
+        at.is_some() && self.entries.get(&key(id)).is_some_and(|(_, noted)| *noted == at)
     }
 
     /// Notes which turn an entry belongs to.
@@ -302,8 +304,8 @@ fn key(id: &str) -> u64 {
     hasher.finish()
 }
 
-fn low_bits(at: Option<i64>) -> Option<u32> {
-    at.and_then(|at| u32::try_from(at & i64::from(u32::MAX)).ok())
+fn low_bits(at: Option<i64>) -> Option<NonZeroU32> {
+    at.and_then(|at| NonZeroU32::new(at.cast_unsigned() as u32))
 }
 
 #[cfg(test)]
