@@ -399,11 +399,15 @@ fn a_replay_grows_with_its_log_and_sees_edits_settle_late() {
     let mut told = Told::default().turn().create("a", "1\n");
     let mut replay = replay();
     let list = |told: &Told, replay: &mut Replay, turn| -> Vec<String> {
-        let changes = replay.turn(turn, &told.transcript.turns, told).unwrap();
-        changes.files.iter().map(line).collect()
+        let changes = replay.turn_of(turn, &told.transcript, told).unwrap();
+        let list: Vec<String> = changes.files.iter().map(line).collect();
+        // Asked again, of a transcript that has not changed.
+        let again = replay.turn_of(turn, &told.transcript, told).unwrap();
+        assert_eq!(again.files.iter().map(line).collect::<Vec<_>>(), list);
+        list
     };
     assert_eq!(list(&told, &mut replay, 1), [r#"Added a: - → "1\n""#]);
-    assert!(replay.turn(2, &told.transcript.turns, &told).is_none());
+    assert!(replay.turn_of(2, &told.transcript, &told).is_none());
     let pending = EditBody {
         action: EditAction::Replace { pairs: vec![("1".into(), "2".into(), false)] },
         ..EditBody::default()

@@ -250,7 +250,7 @@ impl Reader {
             is_here: place.is_here,
             base_tree: base.and_then(|commit| place.objects.resolve_tree(commit).ok()),
         };
-        let mut changes = place.replay.turn(record.turn, &self.transcript.turns, &texts);
+        let mut changes = place.replay.turn_of(record.turn, &self.transcript, &texts);
         if let (Some(Err(error)), Some(changes)) = (&from_trees, &mut changes) {
             changes.notes.push(format!("the log's own trees cannot be read: {error}"));
         }

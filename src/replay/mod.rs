@@ -14,7 +14,7 @@ mod locate;
 use crate::content::Changes;
 use crate::session::event::{Edit, EditBody, KnownText};
 use crate::session::path::PathRules;
-use crate::session::transcript::TurnRecord;
+use crate::session::transcript::{Transcript, TurnRecord};
 use chain::Chains;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,20 +63,42 @@ pub trait Texts {
 pub struct Replay {
     rules: PathRules,
     chains: Chains,
+    /// The transcript's revision that the chains are of, where one is known.
+    revision: Option<u64>,
 }
 
 impl Replay {
     /// Nothing yet. The paths of edits are relative to `rules.cwd`.
     pub fn new(rules: PathRules) -> Self {
         let chains = Chains::new(&rules.cwd);
-        Self { rules, chains }
+        Self { rules, chains, revision: None }
     }
 
     /// The changed files of a turn (by number), net: what it changed and changed back is not
     /// listed. `turns` are all turns of the transcript; none where it has no such turn.
     pub fn turn(&mut self, turn: u32, turns: &[TurnRecord], texts: &dyn Texts) -> Option<Changes> {
-        let place = turns.binary_search_by_key(&turn, |record| record.turn).ok()?;
+        self.revision = None;
         self.chains.update(turns, texts);
+        self.list(turn, turns, texts)
+    }
+
+    /// As `turn`. The turns are looked through only where the transcript has changed, so that to ask
+    /// for one after the other does not cost their number times their number.
+    pub fn turn_of(
+        &mut self,
+        turn: u32,
+        transcript: &Transcript,
+        texts: &dyn Texts,
+    ) -> Option<Changes> {
+        if self.revision != Some(transcript.revision) {
+            self.chains.update(&transcript.turns, texts);
+            self.revision = Some(transcript.revision);
+        }
+        self.list(turn, &transcript.turns, texts)
+    }
+
+    fn list(&mut self, turn: u32, turns: &[TurnRecord], texts: &dyn Texts) -> Option<Changes> {
+        let place = turns.binary_search_by_key(&turn, |record| record.turn).ok()?;
         let mut listing =
             listing::Listing { rules: &self.rules, chains: &mut self.chains, turns, texts };
         Some(listing.turn(place))
