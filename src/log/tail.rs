@@ -18,8 +18,8 @@ use std::time::{Duration, SystemTime};
 /// How often the file is looked at when no hint comes.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Stored bytes read between two looks at whether to stop.
-const SLICE: u64 = 32 << 20;
+/// Stored bytes read between two looks at whether to stop. What they tell is held until it is taken.
+const SLICE: u64 = 16 << 20;
 
 /// What a follower tells.
 #[derive(Debug)]
@@ -27,9 +27,11 @@ pub enum TailEvent {
     /// A log is open and its format known: what is needed to read its rows again. Before the
     /// first `Output` of that log.
     Opened(Opened),
-    /// What new lines told. The first of a log begins with `Reset`; so does the first of an index
-    /// that replaces an early look at the newest turn.
+    /// What new lines told. The first of a log begins with `Reset`.
     Output(Output),
+    /// What lines told behind an early look at the newest turn, which stands meanwhile: at
+    /// `CaughtUp`, all of these together replace it. The first begins with `Reset`.
+    Behind(Output),
     /// How far the index is, while it is long.
     Progress(Progress),
     /// All that there is has been told.
@@ -146,8 +148,8 @@ struct Open {
     announced: bool,
     /// Not read to its end yet, not once.
     fresh: bool,
-    /// While the first index runs behind an early look at the newest turn: what it told so far.
-    held: Option<Output>,
+    /// The first index runs behind an early look at the newest turn.
+    behind: bool,
 }
 
 /// What can be seen of a file without reading it.
@@ -271,11 +273,11 @@ impl<F: Fn(TailEvent)> Follower<F> {
         let metadata = fs::metadata(&self.path);
         let seen = metadata.map(|metadata| Seen::of(&metadata));
         let seen = seen.map_err(|cause| LogError::Unreadable { path: self.path.clone(), cause })?;
-        let mut open = Open { log, seen, announced: false, fresh: true, held: None };
+        let mut open = Open { log, seen, announced: false, fresh: true, behind: false };
         if let Some((format, early)) = early {
             self.announce(&mut open, format);
             self.tell(TailEvent::Output(early));
-            open.held = Some(Output::default());
+            open.behind = true;
         }
         Ok(open)
     }
@@ -295,18 +297,14 @@ impl<F: Fn(TailEvent)> Follower<F> {
             if let Some(format) = open.log.format() {
                 self.announce(open, format);
             }
-            if let Some(held) = &mut open.held {
-                held.events.append(&mut out.events);
-                held.damages.append(&mut out.damages);
-                out = if progress.caught_up { open.held.take().unwrap_or_default() } else { out };
-            }
             let news = !out.events.is_empty() || !out.damages.is_empty();
             if news {
-                self.tell(TailEvent::Output(out));
+                let told = if open.behind { TailEvent::Behind } else { TailEvent::Output };
+                self.tell(told(out));
             }
             if progress.caught_up {
                 if news || open.fresh {
-                    open.fresh = false;
+                    (open.fresh, open.behind) = (false, false);
                     self.tell(TailEvent::CaughtUp);
                 }
                 return Ok(());
@@ -357,6 +355,7 @@ mod tests {
     struct Seat {
         told: Receiver<TailEvent>,
         transcript: Transcript,
+        behind: Option<Transcript>,
         log: Vec<String>,
         _tail: Tail,
     }
@@ -366,7 +365,7 @@ mod tests {
         let tail = follow(path.to_owned(), OpenOptions::default(), move |event| {
             let _ = send.send(event);
         });
-        Seat { told, transcript: Transcript::default(), log: Vec::new(), _tail: tail }
+        Seat { told, transcript: Transcript::default(), behind: None, log: Vec::new(), _tail: tail }
     }
 
     impl Seat {
@@ -378,8 +377,19 @@ mod tests {
                     panic!("not told: {:?}, prompts {:?}", self.log, self.prompts())
                 });
                 self.log.push(format!("{event:?}").chars().take(60).collect());
-                if let TailEvent::Output(out) = &event {
-                    out.events.iter().for_each(|e| self.transcript.apply(e.clone()));
+                match &event {
+                    TailEvent::Output(out) => {
+                        out.events.iter().for_each(|e| self.transcript.apply(e.clone()));
+                    }
+                    TailEvent::Behind(out) => {
+                        let behind = self.behind.get_or_insert_default();
+                        out.events.iter().for_each(|e| behind.apply(e.clone()));
+                    }
+                    TailEvent::CaughtUp => {
+                        self.transcript =
+                            self.behind.take().unwrap_or(std::mem::take(&mut self.transcript));
+                    }
+                    _ => {}
                 }
                 if wanted(self, &event) {
                     return;
@@ -389,6 +399,12 @@ mod tests {
 
         fn prompts(&self) -> Vec<&str> {
             self.transcript.turns.iter().map(|turn| turn.prompt.as_str()).collect()
+        }
+
+        fn until_turns(&mut self, wanted: usize) {
+            self.until(|seat, event| {
+                matches!(event, TailEvent::CaughtUp) && seat.transcript.turns.len() == wanted
+            });
         }
 
         fn until_prompts(&mut self, wanted: &[&str]) {
@@ -515,8 +531,12 @@ mod tests {
         seat.until(|_, event| matches!(event, TailEvent::Output(_)));
         assert_eq!(seat.prompts(), ["prompt 40000"]);
         assert_eq!(seat.transcript.header.id.as_deref(), Some("s"));
-        seat.until(|_, event| matches!(event, TailEvent::Output(out) if out.events.first() == Some(&LogEvent::Reset)));
-        assert_eq!(seat.transcript.turns.len(), 40_000);
+        seat.until(|_, event| matches!(event, TailEvent::Behind(out) if out.events.first() == Some(&LogEvent::Reset)));
+        assert_eq!(seat.transcript.turns.len(), 1, "the early look stands");
+        seat.until_turns(40_000);
+        append(&path, turn(80_000, 40_001).as_bytes());
+        seat.until_turns(40_001);
+        assert_eq!(seat.prompts().last(), Some(&"prompt 40001"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod recorded;
 mod report;
 mod session;
 mod texts;
+mod told;
 
 pub use base::Base;
 pub use brief::{Brief, brief};

@@ -5,6 +5,7 @@ use super::head::TurnHead;
 use super::present::presented;
 use super::recorded::{self, Recorded};
 use super::texts::LogTexts;
+use super::told::Told;
 use crate::content::disk::canonical;
 use crate::content::{Changes, ContentError, GitObjects};
 use crate::log::again::LogRows;
@@ -13,13 +14,11 @@ use crate::log::source::Stored;
 use crate::log::{LogFormat, Output};
 use crate::record::session_key;
 use crate::replay::Replay;
-use crate::session::event::{KnownText, KnownTextSource, LogEvent};
 use crate::session::path::PathRules;
 use crate::session::transcript::{Transcript, TurnRecord};
 use crate::session::{Branch, Damage, RanCommand, SessionInfo, TreePair, Turn};
 use crate::snapshot::compare::{TreePlace, changes_between};
 use crate::store::kept::KeptTurn;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -60,10 +59,9 @@ pub struct Reader {
     format: Option<&'static dyn LogFormat>,
     /// The log's bytes, to read rows again; none for a log that is not lines.
     stored: Option<Stored>,
-    transcript: Transcript,
-    damages: Vec<Damage>,
-    /// Git directories of the agent's own, which hold trees and known texts.
-    git_dirs: BTreeSet<String>,
+    told: Told,
+    /// What the log tells behind an early look at its newest turn.
+    behind: Option<Told>,
     commands: Commands,
     /// Made when the working directory is known.
     place: Option<Place>,
@@ -114,9 +112,8 @@ impl Reader {
             path: PathBuf::new(),
             format: None,
             stored: None,
-            transcript: Transcript::default(),
-            damages: Vec::new(),
-            git_dirs: BTreeSet::new(),
+            told: Told::default(),
+            behind: None,
             commands: Commands::default(),
             place: None,
         }
@@ -130,6 +127,7 @@ impl Reader {
         stored: Option<Stored>,
     ) {
         (self.path, self.format, self.stored) = (path, format, stored);
+        self.behind = None;
     }
 
     /// Reads a whole log to its end, and takes that for its end.
@@ -137,7 +135,7 @@ impl Reader {
     /// # Errors
     /// It cannot be read, or is no log of a known format.
     pub fn read_all(&mut self, mut log: LogFile) -> Result<(), LogError> {
-        const SLICE: u64 = 64 << 20;
+        const SLICE: u64 = 16 << 20;
         let mut output = Output::default();
         loop {
             let progress = log.step(SLICE, &mut output)?;
@@ -154,40 +152,42 @@ impl Reader {
 
     /// What the log has told so far.
     pub fn transcript(&self) -> &Transcript {
-        &self.transcript
+        &self.told.transcript
     }
 
     /// Takes what the log tells; gives the 0-based index of the first turn that changed.
     pub fn apply(&mut self, output: Output) -> Option<usize> {
-        for event in output.events {
-            match &event {
-                LogEvent::Reset => {
-                    self.damages.clear();
-                    self.git_dirs.clear();
-                    self.commands = Commands::default();
-                    self.place = None;
-                }
-                LogEvent::Trees { git_dir: Some(git_dir), .. }
-                | LogEvent::KnownText(KnownText {
-                    text: KnownTextSource::InTree { git_dir, .. },
-                    ..
-                }) => {
-                    self.git_dirs.insert(git_dir.clone());
-                }
-                _ => {}
-            }
-            self.transcript.apply(event);
+        if self.told.take(output) {
+            self.begin_anew();
         }
-        self.damages.extend(output.damages);
-        self.transcript.take_changed()
+        self.told.transcript.take_changed()
+    }
+
+    /// Takes what the log tells while an early look at its newest turn stands.
+    pub fn apply_behind(&mut self, output: Output) {
+        self.behind.get_or_insert_with(|| self.told.anew()).take(output);
+    }
+
+    /// Puts what was told behind an early look in its place, if there was one; gives the 0-based
+    /// index of the first turn that changed.
+    pub fn take_behind(&mut self) -> Option<usize> {
+        self.told = self.behind.take()?;
+        self.begin_anew();
+        self.told.transcript.take_changed()
+    }
+
+    /// Forgets what depends on what was told.
+    fn begin_anew(&mut self) {
+        self.commands = Commands::default();
+        self.place = None;
     }
 
     /// What is known of the session as a whole.
     pub fn info(&mut self) -> SessionInfo {
         self.look_at_store();
-        let header = self.transcript.header.clone();
+        let header = self.told.transcript.header.clone();
         let warning = self.place().warning.clone().into_iter();
-        let mut warnings = self.damages.clone();
+        let mut warnings = self.told.damages.clone();
         warnings.extend(warning.chain(self.recorded.problems()).map(|message| Damage {
             line: None,
             offset: None,
@@ -200,7 +200,7 @@ impl Reader {
             cwd: header.cwd,
             title: header.title,
             created_at: header.created_at,
-            branch: self.transcript.branch,
+            branch: self.told.transcript.branch,
             warnings,
         }
     }
@@ -209,7 +209,7 @@ impl Reader {
     pub fn heads(&mut self, from: usize) -> Vec<TurnHead> {
         self.look_at_store();
         let rules = self.place().rules.clone();
-        let turns = self.transcript.turns.get(from..).unwrap_or_default();
+        let turns = self.told.transcript.turns.get(from..).unwrap_or_default();
         let recorded = |turn| self.kept(turn).map_or(0, |kept| kept.at.unsigned_abs());
         turns.iter().map(|record| head(record, &rules, recorded(record.turn))).collect()
     }
@@ -220,7 +220,7 @@ impl Reader {
     /// # Errors
     /// One line: the trees that the log names cannot be compared and its edits tell nothing.
     pub fn changes(&mut self, turn: u32) -> Result<Option<Changes>, String> {
-        let Some(record) = self.transcript.turn(turn).cloned() else { return Ok(None) };
+        let Some(record) = self.told.transcript.turn(turn).cloned() else { return Ok(None) };
         self.look_at_store();
         let Some(kept) = self.kept(turn).cloned() else {
             return Ok(self.of_log(&record));
@@ -243,14 +243,14 @@ impl Reader {
         if let Some(Ok(changes)) = from_trees {
             return Some(changes);
         }
-        let base = self.transcript.header.base_commit.as_deref();
+        let base = self.told.transcript.header.base_commit.as_deref();
         let texts = LogTexts {
             rows,
             objects: &place.objects,
             is_here: place.is_here,
             base_tree: base.and_then(|commit| place.objects.resolve_tree(commit).ok()),
         };
-        let mut changes = place.replay.turn_of(record.turn, &self.transcript, &texts);
+        let mut changes = place.replay.turn_of(record.turn, &self.told.transcript, &texts);
         if let (Some(Err(error)), Some(changes)) = (&from_trees, &mut changes) {
             changes.notes.push(format!("the log's own trees cannot be read: {error}"));
         }
@@ -266,13 +266,13 @@ impl Reader {
 
     /// The turns at these 0-based indexes.
     pub(super) fn records(&self, turns: Range<usize>) -> &[TurnRecord] {
-        self.transcript.turns.get(turns).unwrap_or_default()
+        self.told.transcript.turns.get(turns).unwrap_or_default()
     }
 
     /// Why the branch that was asked for is not shown, once the log has been read.
     pub fn missing_branch(&self) -> Option<String> {
         let wanted = self.options.branch?;
-        let total = self.transcript.branch.map_or(1, |branch| branch.total);
+        let total = self.told.transcript.branch.map_or(1, |branch| branch.total);
         let path = self.path.display();
         let why = || format!("{path}: no branch {wanted} (there are {total})");
         (!(1..=total).contains(&wanted)).then(why)
@@ -281,7 +281,7 @@ impl Reader {
     /// What was recorded of a turn. Of a branch that the agent has left that cannot be said: turns
     /// are recorded by their numbers, and those of the live branch have the same.
     fn kept(&self, turn: u32) -> Option<&KeptTurn> {
-        let is_aside = self.transcript.branch.is_some_and(Branch::is_aside);
+        let is_aside = self.told.transcript.branch.is_some_and(Branch::is_aside);
         self.recorded.turn(turn).filter(|_| !is_aside)
     }
 
@@ -298,7 +298,7 @@ impl Reader {
 
     /// Looks for what a recorder has kept by now.
     fn look_at_store(&mut self) {
-        let id = self.transcript.header.id.as_deref().unwrap_or_default();
+        let id = self.told.transcript.header.id.as_deref().unwrap_or_default();
         let Some(format) = self.format else { return };
         self.recorded.look(session_key(format.name(), id, &self.path));
         if let Some(directory) = self.recorded.objects().map(Path::to_path_buf) {
@@ -309,7 +309,7 @@ impl Reader {
     /// The shell commands that the agent ran in a turn, in order. Their outputs are read only where
     /// nothing else tells how they went; what is known of a command is kept.
     pub fn commands(&mut self, turn: u32) -> Vec<RanCommand> {
-        let Some(record) = self.transcript.turn(turn) else { return Vec::new() };
+        let Some(record) = self.told.transcript.turn(turn) else { return Vec::new() };
         let mut printed = Printed::new(self.format, self.stored.clone());
         self.commands.of(record, &mut printed)
     }
@@ -319,7 +319,7 @@ impl Reader {
     /// # Errors
     /// One line: the log does not hold it, or it cannot be read.
     pub fn command_output(&self, turn: u32, nth: usize) -> Result<String, String> {
-        let record = self.transcript.turn(turn).ok_or("there is no such turn")?;
+        let record = self.told.transcript.turn(turn).ok_or("there is no such turn")?;
         Printed::new(self.format, self.stored.clone()).nth(record, nth)
     }
 
@@ -339,13 +339,13 @@ impl Reader {
     fn look_at_git_dirs(&mut self) {
         self.place();
         let Some(place) = &mut self.place else { return };
-        for git_dir in &self.git_dirs {
+        for git_dir in &self.told.git_dirs {
             place.add_objects(Path::new(git_dir).join("objects"));
         }
     }
 
     fn place(&mut self) -> &mut Place {
-        let cwd = &self.transcript.header.cwd;
+        let cwd = &self.told.transcript.header.cwd;
         if self.place.as_ref().is_some_and(|place| place.cwd != *cwd) {
             self.place = None;
         }
@@ -411,5 +411,39 @@ fn head(record: &TurnRecord, rules: &PathRules, recorded: u64) -> TurnHead {
         rolled_back: record.rolled_back,
         // When it was recorded only goes up.
         revision: record.revision.saturating_add(recorded),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::event::LogEvent;
+
+    fn told(turns: std::ops::RangeInclusive<u32>) -> Output {
+        let start = |turn| LogEvent::TurnStart { turn, at: None };
+        let events = std::iter::once(LogEvent::Reset).chain(turns.map(start)).collect();
+        let message = "torn".to_owned();
+        Output { events, damages: vec![Damage { line: Some(1), offset: None, message }] }
+    }
+
+    #[test]
+    fn an_early_look_stands_until_the_whole_log_takes_its_place() {
+        let mut reader = Reader::new(ReadOptions::default());
+        assert_eq!(reader.take_behind(), None);
+        reader.apply(told(9..=9));
+        let early = reader.transcript().turns[0].revision;
+        reader.apply_behind(told(1..=5));
+        let rest = told(6..=9).events.split_off(1);
+        reader.apply_behind(Output { events: rest, damages: Vec::new() });
+        assert_eq!(reader.transcript().turns.len(), 1);
+        assert_eq!(reader.take_behind(), Some(0));
+        assert_eq!(reader.transcript().turns.len(), 9);
+        assert!(reader.transcript().turns.iter().all(|turn| turn.revision > early));
+        assert_eq!(reader.info().warnings.len(), 1);
+        assert_eq!(reader.take_behind(), None);
+        // A log that is opened anew leaves nothing of the one before.
+        reader.apply_behind(told(1..=2));
+        reader.opened(PathBuf::new(), None, None);
+        assert_eq!(reader.take_behind(), None);
     }
 }

@@ -121,7 +121,9 @@ impl Feed {
                 format: opened.format,
                 stored: opened.stored.clone(),
             },
-            TailEvent::Output(output) => Input::Events(output.events.clone()),
+            TailEvent::Output(output) | TailEvent::Behind(output) => {
+                Input::Events(output.events.clone())
+            }
             TailEvent::CaughtUp => Input::CaughtUp,
             TailEvent::Failed(message) => Input::Failed(message.clone()),
             TailEvent::Progress(_) | TailEvent::State(_) | TailEvent::Switched(_) => return,

@@ -91,14 +91,18 @@ pub struct CommandRecord {
 }
 
 impl Transcript {
+    /// An empty one to take this one's place. Its revisions go on from here: a turn that comes again
+    /// is another one.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self { revision: self.revision, changed_from: Some(0), ..Self::default() }
+    }
+
     /// Adds one event. Turns that nobody started are begun here: a log may lack its first rows.
     pub fn apply(&mut self, event: LogEvent) {
         self.revision += 1;
         match event {
-            LogEvent::Reset => {
-                let revision = self.revision;
-                *self = Self { revision, changed_from: Some(0), ..Self::default() };
-            }
+            LogEvent::Reset => *self = self.anew(),
             LogEvent::Header(header) => self.header.merge(header),
             LogEvent::TurnStart { turn, at } => {
                 let record = self.turn_mut(turn);

@@ -147,16 +147,15 @@ impl Session {
             TailEvent::Output(output) => {
                 let damaged = !output.damages.is_empty();
                 let changed = self.reader.apply(output);
-                if let Some(from) = changed {
-                    self.share_objects();
-                    let turns = self.reader.heads(from);
-                    self.tell(Event::Turns { from, turns });
-                }
+                self.turns_changed(changed);
                 if changed.is_none_or(|from| from == 0) || damaged {
                     self.info();
                 }
             }
+            TailEvent::Behind(output) => self.reader.apply_behind(output),
             TailEvent::CaughtUp => {
+                let changed = self.reader.take_behind();
+                self.turns_changed(changed);
                 self.info();
                 self.look_for_branch();
                 self.tell(Event::Indexed(true));
@@ -173,6 +172,15 @@ impl Session {
                 self.tell(Event::Warning(format!("the session goes on in {name}")));
             }
             TailEvent::Failed(why) => self.tell(Event::Warning(why)),
+        }
+    }
+
+    /// Tells of the turns from an index on, if any changed.
+    fn turns_changed(&mut self, changed: Option<usize>) {
+        if let Some(from) = changed {
+            self.share_objects();
+            let turns = self.reader.heads(from);
+            self.tell(Event::Turns { from, turns });
         }
     }
 
@@ -203,9 +211,7 @@ impl Session {
     fn turn_recorded(&mut self, turn: u32) {
         let turns = &self.reader.transcript().turns;
         let from = turns.partition_point(|record| record.turn < turn);
-        self.share_objects();
-        let turns = self.reader.heads(from);
-        self.tell(Event::Turns { from, turns });
+        self.turns_changed(Some(from));
     }
 
     fn info(&mut self) {
