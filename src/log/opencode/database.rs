@@ -202,11 +202,19 @@ impl Database {
     ) -> rusqlite::Result<()> {
         let messages =
             "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id";
-        for (id, message) in self.rows(messages, session, damages)? {
-            let parts = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id";
-            let parts = self.rows(parts, &id, damages)?;
-            let parts: Vec<Value> = parts.into_iter().map(|(_, part)| part).collect();
-            take(&id, &message, &parts);
+        let mut messages = self.connection.prepare(messages)?;
+        let parts = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id";
+        let mut parts = self.connection.prepare(parts)?;
+        // A session may have very many messages: they are read one by one.
+        let mut rows = messages.query([session])?;
+        while let Some(row) = rows.next()? {
+            let Some((id, message)) = json(row, damages) else { continue };
+            let mut found = Vec::new();
+            let mut rows = parts.query([&id])?;
+            while let Some(row) = rows.next()? {
+                found.extend(json(row, damages).map(|(_, part)| part));
+            }
+            take(&id, &message, &found);
         }
         Ok(())
     }
@@ -217,30 +225,6 @@ impl Database {
         session.worktree = root.ok().flatten().or_else(|| session.directory.clone());
         session.snapshots = project
             .and_then(|project| snapshot_dir(&self.folder, project, session.worktree.as_deref()?));
-    }
-
-    /// Rows of an id and its JSON; one that does not parse is damage.
-    fn rows(
-        &self,
-        query: &str,
-        of: &str,
-        damages: &mut Vec<Damage>,
-    ) -> rusqlite::Result<Vec<(String, Value)>> {
-        let mut query = self.connection.prepare(query)?;
-        let mut rows = query.query([of])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let id = text(row, "id").unwrap_or_default();
-            match serde_json::from_str(&text(row, "data").unwrap_or_default()) {
-                Ok(value) => found.push((id, value)),
-                Err(error) => damages.push(Damage {
-                    line: None,
-                    offset: None,
-                    message: format!("row {id}: not JSON: {error}"),
-                }),
-            }
-        }
-        Ok(found)
     }
 }
 
@@ -275,6 +259,19 @@ fn connect(path: &Path, option: &str) -> rusqlite::Result<Connection> {
     // One transaction: a client that writes meanwhile is not seen half.
     connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master")?;
     Ok(connection)
+}
+
+/// A row's id and JSON; what does not parse is damage.
+fn json(row: &Row<'_>, damages: &mut Vec<Damage>) -> Option<(String, Value)> {
+    let id = text(row, "id").unwrap_or_default();
+    match serde_json::from_str(&text(row, "data").unwrap_or_default()) {
+        Ok(value) => Some((id, value)),
+        Err(error) => {
+            let message = format!("row {id}: not JSON: {error}");
+            damages.push(Damage { line: None, offset: None, message });
+            None
+        }
+    }
 }
 
 /// A column as text, lossily; none where the version has no such column.
