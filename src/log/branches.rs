@@ -9,10 +9,10 @@
 //! side branches within one turn, are so no branch of their own.
 
 use super::Output;
+use super::ids::hashed;
 use crate::session::event::{EditOutcome, Header, LogEvent};
 use crate::session::{Branch, TurnState};
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 
 /// The place before the first turn.
@@ -99,18 +99,18 @@ impl Branches {
 
     /// The turn of an entry that was noted.
     pub(super) fn turn_of(&self, id: &str) -> Option<usize> {
-        self.entries.get(&key(id)).map(|(turn, _)| *turn as usize)
+        self.entries.get(&hashed(id)).map(|(turn, _)| *turn as usize)
     }
 
     /// Whether this very entry was noted before (a copy of it comes along with a resumed session).
     pub(super) fn is_copy(&self, id: &str, at: Option<i64>) -> bool {
         let at = low_bits(at);
-        at.is_some() && self.entries.get(&key(id)).is_some_and(|(_, noted)| *noted == at)
+        at.is_some() && self.entries.get(&hashed(id)).is_some_and(|(_, noted)| *noted == at)
     }
 
     /// Notes which turn an entry belongs to.
     pub(super) fn note(&mut self, id: &str, at: Option<i64>, turn: usize) {
-        self.entries.insert(key(id), (turn as u32, low_bits(at)));
+        self.entries.insert(hashed(id), (turn as u32, low_bits(at)));
         if let Some(turn) = self.turns.get_mut(turn) {
             turn.last_at = turn.last_at.max(at);
         }
@@ -296,12 +296,6 @@ impl Branches {
         let parent = |turn: &usize| self.turns.get(*turn).and_then(|turn| turn.parent);
         std::iter::successors(Some(turn), parent).collect()
     }
-}
-
-fn key(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn low_bits(at: Option<i64>) -> Option<NonZeroU32> {

@@ -22,6 +22,9 @@ pub(super) struct Lines {
     last: Vec<u8>,
 }
 
+/// A step ends when it has told so many events: each of them stands in memory until it is taken.
+const ENOUGH: usize = 4096;
+
 /// So many of the last bytes read are remembered.
 const REMEMBERED: usize = 256;
 
@@ -78,8 +81,9 @@ impl Lines {
     ) -> Result<Progress, LogError> {
         let unreadable = |cause| LogError::Unreadable { path: path.to_owned(), cause };
         let end = self.read.saturating_add(max_bytes);
+        let told = out.events.len();
         let mut caught_up = false;
-        while self.read < end && !caught_up {
+        while self.read < end && !caught_up && out.events.len() - told < ENOUGH {
             if self.decoder.is_none()
                 && let Some(encoding) = Encoding::of_start(&self.stored).map_err(unreadable)?
             {

@@ -18,6 +18,7 @@ pub mod dsh;
 mod frames;
 mod gemini;
 mod head;
+mod ids;
 pub(crate) mod lazy;
 mod lines;
 mod loose;

@@ -216,8 +216,8 @@ impl LogFile {
         matches!(&self.body, Body::Lines(_, Some(companions)) if companions.is_stale())
     }
 
-    /// Reads on for about `max_bytes` stored bytes and appends what they tell. The first events of
-    /// a log begin with `Reset`.
+    /// Reads on for about `max_bytes` stored bytes, less where they tell much, and appends what they
+    /// tell. The first events of a log begin with `Reset`.
     ///
     /// # Errors
     /// The file cannot be read, or is no log of a known format.

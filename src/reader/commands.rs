@@ -5,11 +5,11 @@ use crate::log::source::{Rows, Stored};
 use crate::session::command;
 use crate::session::event::Place;
 use crate::session::transcript::{CommandRecord, TurnRecord};
-use crate::session::{CommandOutcome, RanCommand};
+use crate::session::{CommandOutcome, RanCommand, TurnState};
 use std::collections::HashMap;
 
-/// What has been found out of commands, by turn. A command whose record is as it was is not looked
-/// at again: a turn that goes on may have many.
+/// What has been found out of the commands of turns that go on: they may have many, and one whose
+/// record is as it was is not looked at again.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     turns: HashMap<u32, Vec<(Told, RanCommand)>>,
@@ -56,7 +56,9 @@ impl Commands {
             })
             .collect();
         let commands = now.iter().map(|(_, ran)| ran.clone()).collect();
-        self.turns.insert(record.turn, now);
+        if record.state == TurnState::Open {
+            self.turns.insert(record.turn, now);
+        }
         commands
     }
 }

@@ -4,6 +4,7 @@ use super::calls::{self, Call};
 use super::checkpoints::{Checkpoints, Wanted};
 use super::project;
 use crate::log::Output;
+use crate::log::ids::hashed;
 use crate::log::lazy::{Json, Object};
 use crate::log::timestamp::millis;
 use crate::session::event::{
@@ -32,12 +33,13 @@ pub(super) struct Session {
     /// The hash of the project's directory.
     project: Option<String>,
     /// Where the prompts that count stand among the messages.
-    prompts: Vec<usize>,
-    /// The turn of each message, by its id, in the order in which they came first.
-    messages: HashMap<String, (usize, u32)>,
-    /// Calls that were told and how they stood, by message and call: a call's id is not unique in
-    /// a session.
-    told: HashMap<(String, String), EditOutcome>,
+    prompts: Vec<u32>,
+    /// The place of each message in the order in which they came first, and its turn, by the hash of
+    /// its kind and id.
+    messages: HashMap<u64, (u32, u32)>,
+    /// Calls that were told and how they stood, by the hash of message and call: a call's id is not
+    /// unique in a session.
+    told: HashMap<u64, EditOutcome>,
 }
 
 impl Session {
@@ -111,9 +113,9 @@ impl Session {
         let kind = message.text("type").unwrap_or_default();
         let at = message.get("timestamp").and_then(millis);
         let id = message.string("id").unwrap_or_default();
-        let order = self.messages.len();
+        let order = self.messages.len() as u32;
         // One id may be used by a message and by the answer to its calls.
-        let key = if id.is_empty() { format!("#{order}") } else { format!("{kind} {id}") };
+        let key = if id.is_empty() { hashed(order) } else { hashed((&*kind, &*id)) };
         let known = self.messages.get(&key).map(|(_, turn)| *turn);
         let is_prompt = known.is_none() && kind == "user";
         if let Some(text) = is_prompt.then(|| prompt(message)).flatten() {
@@ -139,7 +141,7 @@ impl Session {
 
     /// The conversation goes back to before this message; what was done stays done.
     pub(super) fn rewind(&mut self, id: &str, out: &mut Output) {
-        let of = |kind: &str| self.messages.get(&format!("{kind} {id}")).copied();
+        let of = |kind: &str| self.messages.get(&hashed((kind, id))).copied();
         let found = ["user", "gemini", "info", "error", "warning"].iter().find_map(|kind| of(kind));
         // An id that is not known takes everything away.
         let order = found.map_or(0, |(order, _)| order);
@@ -162,7 +164,7 @@ impl Session {
         self.turn += 1;
         let turn = self.turn;
         (self.state, self.last_at, self.began_at) = (TurnState::Open, at, at);
-        self.prompts.push(self.messages.len());
+        self.prompts.push(self.messages.len() as u32);
         out.events.push(LogEvent::TurnStart { turn, at });
         if !text.is_empty() {
             out.events.push(LogEvent::Prompt { turn, text });
@@ -191,7 +193,7 @@ impl Session {
         let rows =
             Rows { edit: place.filter(|_| edits == 1), output: place.filter(|_| calls.len() == 1) };
         for call in calls {
-            let key = (message.to_owned(), call.id.clone());
+            let key = hashed((message, &*call.id));
             let told = self.told.get(&key).copied();
             if told.is_none() {
                 self.call(turn, &call, rows.edit, out);
