@@ -115,6 +115,9 @@ impl Lines {
             if self.feed.hopeless() {
                 return Err(self.feed.unknown(path));
             }
+            if out.events.len() - told >= ENOUGH {
+                forget_moot(&mut out.events, told);
+            }
         }
         if caught_up {
             self.feed.caught_up(out);
@@ -135,6 +138,14 @@ impl Lines {
         } else {
             Err(self.feed.unknown(path))
         }
+    }
+}
+
+/// Of the events from this index on, takes away those after which all is told anew.
+fn forget_moot(events: &mut Vec<LogEvent>, from: usize) {
+    let new = events.get(from..).unwrap_or_default();
+    if let Some(anew) = new.iter().rposition(|event| *event == LogEvent::Reset) {
+        events.drain(from..from + anew);
     }
 }
 

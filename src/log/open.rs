@@ -455,6 +455,32 @@ mod tests {
         assert!(open(log(2, 0).as_bytes()).newest_turn_first().unwrap().is_none());
     }
 
+    /// Two branches that take turns: at each change of branch, all is told anew.
+    #[test]
+    fn of_what_is_told_anew_in_one_step_the_last_is_told() {
+        let mut text = String::from(
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-12-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n",
+        );
+        for at in 0..600 {
+            let parent = if at < 2 { "null".to_owned() } else { format!("\"e{}\"", at - 2) };
+            let message = format!(
+                "{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"p{at}\"}}]}}"
+            );
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-12-01T00:00:00.000Z\",\"message\":{message}}}\n"
+            );
+        }
+        let mut out = Output::default();
+        open(text.as_bytes()).read_all(&mut out).unwrap();
+        assert!(out.events.len() < 2000, "{} events of 300 turns", out.events.len());
+        assert_eq!(out.events.first(), Some(&LogEvent::Reset));
+        let told = transcript(out);
+        let last: Vec<_> =
+            told.turns.iter().map(|turn| turn.prompt.as_str()).rev().take(2).collect();
+        assert_eq!((told.turns.len(), &last[..]), (300, &["p599", "p597"][..]));
+        assert_eq!(told.branch.map(|branch| branch.total), Some(2));
+    }
+
     #[test]
     fn a_long_log_reads_the_same_in_slices_of_any_size() {
         let text = log(300, 200);
