@@ -17,7 +17,7 @@ pub(super) const WORTH: u64 = 2 << 20;
 const WORKERS: usize = 2;
 
 /// So many digests of one thread wait at most.
-const WAITING: usize = 8;
+const WAITING: usize = 4;
 
 /// So many parts are given to each thread at most.
 const PARTS: usize = 2;

@@ -87,9 +87,9 @@ impl<F: FnMut(Digest) -> Digest> Digester<F> {
             let line = end.and_then(|end| rest.get(..=end)).unwrap_or(rest);
             self.digest.keep(line, start.ahead(at));
             at += line.len();
-        }
-        if self.digest.size() >= FULL {
-            self.flush();
+            if self.digest.size() >= FULL {
+                self.flush();
+            }
         }
     }
 
