@@ -24,11 +24,14 @@ const PARTS: usize = 2;
 
 /// So many stored bytes of a plain log are a part; of a zstd log, whole frames of at most as many,
 /// or one longer frame.
-const PART: usize = 4 << 20;
+const PART: usize = 6 << 20;
 const PACKED_PART: usize = 512 << 10;
 
 /// A frame longer than this is unpacked on the caller's thread.
 const LONGEST: usize = 2 << 20;
+
+/// So many bytes of a plain log are read at once: the ends of shorter pieces cost.
+const TEXT: usize = 3 << 19;
 
 /// Whether other threads have something to take off the caller's: to unpack, or to skim.
 pub(super) fn pays<S: Sink>(decoder: &Decoder, sink: &S) -> bool {
@@ -44,11 +47,6 @@ pub(super) struct Range<'a> {
 }
 
 impl Range<'_> {
-    /// A buffer of this length takes all of a part of a zstd log; for text, a longer one is not faster.
-    fn piece(&self) -> usize {
-        usize::try_from(self.len).map_or(LONGEST, |len| len.min(LONGEST))
-    }
-
     /// Fills the buffer from `ahead` bytes behind the range's start, not past its end.
     fn read(&self, ahead: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.len.saturating_sub(ahead)).unwrap_or(usize::MAX);
@@ -187,7 +185,9 @@ fn work(
             let _ = out.send(Message::Digest(digest));
             free.try_recv().unwrap_or_default()
         });
-        buffer.resize(buffer.len().max(part.piece()), 0);
+        // No piece ends inside a frame.
+        let piece = if packed { part.len.min(LONGEST as u64) as usize } else { TEXT };
+        buffer.resize(buffer.len().max(piece), 0);
         let read = match &mut frames {
             None => {
                 let mut at = part.offset;
@@ -198,7 +198,6 @@ fn work(
             }
             Some(frames) => {
                 frames.go_to(part.offset);
-                // No piece ends inside a frame.
                 part.each_piece(&mut buffer, |bytes| frames.push(bytes, &mut digester))
             }
         };

@@ -466,9 +466,10 @@ mod tests {
             let message = format!(
                 "{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"p{at}\"}}]}}"
             );
-            text += &format!(
+            let row = format!(
                 "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-12-01T00:00:00.000Z\",\"message\":{message}}}\n"
             );
+            text.push_str(&row);
         }
         let mut out = Output::default();
         open(text.as_bytes()).read_all(&mut out).unwrap();
