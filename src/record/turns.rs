@@ -61,6 +61,8 @@ pub(super) struct Turns {
     reading: bool,
     /// Turns below this one are over.
     first: u32,
+    /// Turns that end could have been looked at.
+    is_watched: bool,
 }
 
 impl Turns {
@@ -99,6 +101,7 @@ impl Turns {
 
     /// Takes every turn that has ended by now as one that nobody could look at.
     pub(super) fn skip_ended(&mut self) {
+        self.is_watched = true;
         let Some(last) = self.transcript.turns.last() else { return };
         let next = last.turn.saturating_add(1);
         self.first = if last.state == TurnState::Open { last.turn } else { next };
@@ -107,7 +110,7 @@ impl Turns {
     /// Forgets what was done: the log is another session's.
     pub(super) fn forget_stages(&mut self) {
         self.stages.clear();
-        self.first = 0;
+        (self.first, self.is_watched) = (0, false);
     }
 
     /// Whether the log is being told anew and is not complete yet.
@@ -175,10 +178,17 @@ impl Turns {
         })
     }
 
-    /// A turn that will not be recorded needs no edits; a long log has many.
+    /// A turn that will not be recorded needs no edits, and one that was over before anything was
+    /// recorded need not be known: a long log has many.
     fn forget_what_is_over(&mut self) {
         let Some(last) = self.transcript.turns.last_mut() else { return };
-        if !self.stages.contains_key(&last.turn) && last.state != TurnState::Open {
+        if self.stages.contains_key(&last.turn) || last.state == TurnState::Open {
+            return;
+        }
+        if last.turn < self.first || !self.is_watched {
+            self.marks.remove(&last.turn);
+            self.transcript.turns.pop();
+        } else {
             last.edits = Vec::new();
             last.commands = Vec::new();
             last.known_texts = Vec::new();
@@ -316,6 +326,25 @@ mod tests {
         let mut turns = found(vec![start(1), end(1), start(2), edit(2, "b", "y")]);
         assert_eq!(tell(&mut turns, vec![]), [baseline(2), capture(2, "b", "y", false)]);
         assert!(turns.has_called(2));
+    }
+
+    #[test]
+    fn of_turns_that_were_over_nothing_is_kept() {
+        let over = |turn| [start(turn), edit(turn, "a", "x"), settled(turn, "a"), end(turn)];
+        let events = (1..=1000).flat_map(over).chain([start(1001)]);
+        let mut turns = found(events.collect());
+        assert_eq!((turns.transcript.turns.len(), turns.marks.len()), (1, 0));
+        assert_eq!(tell(&mut turns, vec![LogEvent::ChangesNoticed { turn: 3 }]), [baseline(1001)]);
+        assert_eq!(tell(&mut turns, vec![end(1001)]), [finish(1001, true)]);
+    }
+
+    #[test]
+    fn a_turn_that_was_missed_is_told_also_when_the_log_is_told_anew() {
+        let mut turns = found(vec![]);
+        let anew = vec![LogEvent::Reset, start(1), end(1), start(2)];
+        assert_eq!(tell(&mut turns, anew), []);
+        turns.caught_up();
+        assert_eq!(tell(&mut turns, vec![]), [Action::Missed { turn: 1 }, baseline(2)]);
     }
 
     #[test]
