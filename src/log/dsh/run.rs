@@ -24,7 +24,11 @@ const BLOCK: usize = 64;
 /// Goes on over streamed rows that stand behind those of `rows`, as far as each has the number after
 /// the one before it. A row that is not plain ends it, and is looked at anew.
 pub(super) fn skim(text: &[u8], rows: &mut Stretch) {
-    dispatch!(*LEVEL, simd => skim_with(simd, text, rows));
+    skim_at(*LEVEL, text, rows);
+}
+
+fn skim_at(level: Level, text: &[u8], rows: &mut Stretch) {
+    dispatch!(level, simd => skim_with(simd, text, rows));
 }
 
 #[inline(always)]
@@ -182,8 +186,53 @@ impl Digits {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    prop_compose! {
+        /// A run of rows and its first number, with some bytes changed, put in or lost.
+        pub(in crate::log::dsh) fn damaged_run()(
+            first in prop_oneof![
+                0_u64..120,
+                9_990..10_010_u64,
+                99_999_990..100_000_010_u64,
+                1_u64 << 40..1_u64 << 50
+            ],
+            texts in prop::collection::vec("[ -~]{0,90}", 2..30),
+            changes in prop::collection::vec(
+                (any::<Index>(), 0..4_usize, "\\PC|[\\x00-\\x7f]|[0-9/\n{}:,]"),
+                0..4
+            ),
+            turn in 1..200_u32,
+        ) -> (u64, Vec<u8>) {
+            let rows = texts.iter().zip(first..).map(|(text, seq)| {
+                let time = 1_796_085_622_950 + seq * 7;
+                let text = text.replace(['"', '\\'], "\\n");
+                format!("{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":{time},\"data\":{{\"turn\":{turn},\"step\":1,\"chunk\":{{\"type\":\"text-delta\",\"index\":0,\"text\":\"{text}\"}}}}}}\n")
+            });
+            let mut text = rows.collect::<String>().into_bytes();
+            for (at, lost, put) in changes {
+                let at = at.index(text.len() + 1);
+                let lost = lost.min(text.len() - at);
+                text.splice(at..at + lost, put.bytes());
+            }
+            (first, text)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_run_is_the_same_on_any_processor((first, text) in damaged_run()) {
+            let skimmed = |level| {
+                let mut rows = Stretch { bytes: 0, lines: 0, first, next: first };
+                skim_at(level, &text, &mut rows);
+                rows
+            };
+            prop_assert_eq!(skimmed(Level::baseline()), skimmed(*LEVEL));
+        }
+    }
 
     /// Number `seq` is told to be where it is, and no other.
     #[test]

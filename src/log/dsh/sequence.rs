@@ -240,6 +240,7 @@ fn is_alone(line: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::run::tests::damaged_run;
     use super::*;
     use proptest::prelude::*;
 
@@ -296,23 +297,7 @@ mod tests {
     proptest! {
         /// Whatever bytes are changed, put in or lost, rows are passed over as they are one by one.
         #[test]
-        fn a_run_of_streamed_rows_ends_where_one_row_would(
-            first in prop_oneof![0_u64..120, 9_990..10_010_u64, 99_999_990..100_000_010_u64, 1_u64 << 40..1 << 50],
-            texts in proptest::collection::vec("[ -~]{0,90}", 2..30),
-            changes in proptest::collection::vec((any::<prop::sample::Index>(), 0..4_usize, "\\PC|[\\x00-\\x7f]|[0-9/\n{}:,]"), 0..4),
-            turn in 1..200_u32,
-        ) {
-            let rows = texts.iter().zip(first..).map(|(text, seq)| {
-                let time = 1_796_085_622_950 + seq * 7;
-                let text = text.replace(['"', '\\'], "\\n");
-                format!("{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":{time},\"data\":{{\"turn\":{turn},\"step\":1,\"chunk\":{{\"type\":\"text-delta\",\"index\":0,\"text\":\"{text}\"}}}}}}\n")
-            });
-            let mut text = rows.collect::<String>().into_bytes();
-            for (at, lost, put) in changes {
-                let at = at.index(text.len() + 1);
-                let lost = lost.min(text.len() - at);
-                text.splice(at..at + lost, put.bytes());
-            }
+        fn a_run_of_streamed_rows_ends_where_one_row_would((_, text) in damaged_run()) {
             prop_assert_eq!(skim(&text), skim_each(&text));
         }
     }
