@@ -8,11 +8,14 @@ use crate::log::open::LogFile;
 use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
 use crate::record::RecordEvent;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// What the session's thread is asked and told.
 pub(super) enum Ask {
@@ -26,10 +29,36 @@ pub(super) enum Ask {
     Output { request: u64, turn: u32, nth: usize },
     /// The log tells something.
     Tail(TailEvent),
+    /// To be dropped: all that was told before has been taken.
+    Mark(SyncSender<()>),
     /// The recorder tells something.
     Recorded(RecordEvent),
     /// Read a log that does not grow.
     Read(Box<LogFile>),
+}
+
+/// So many slices of a log wait for the session at most, as long as it takes one within this time:
+/// who follows the log can be ahead of it by far, and whoever leaves waits for nobody.
+const WAITING: usize = 2;
+const HOLD_UP: Duration = Duration::from_millis(20);
+
+/// Tells a session what its log tells, and waits while that is more than it takes.
+pub(super) fn teller(asks: Sender<Ask>) -> impl Fn(TailEvent) + std::marker::Send {
+    let waiting = RefCell::new(VecDeque::new());
+    move |event| {
+        let is_slice = matches!(event, TailEvent::Output(_) | TailEvent::Behind(_));
+        // The session's thread is gone only when the program ends.
+        let _ = asks.send(Ask::Tail(event));
+        if is_slice {
+            let (mark, taken) = sync_channel(0);
+            let _ = asks.send(Ask::Mark(mark));
+            let mut waiting = waiting.borrow_mut();
+            waiting.push_back(taken);
+            if let Some(oldest) = (waiting.len() > WAITING).then(|| waiting.pop_front()).flatten() {
+                let _ = oldest.recv_timeout(HOLD_UP);
+            }
+        }
+    }
 }
 
 /// Starts the thread; it ends when every sender of the returned channel is gone.
@@ -93,6 +122,7 @@ impl Session {
                     self.tell(Event::Output { request, output });
                 }
                 Ask::Tail(event) => self.tail(event),
+                Ask::Mark(mark) => drop(mark),
                 Ask::Recorded(event) => self.recorded(event),
                 Ask::Read(log) => self.read(*log),
             }
@@ -217,5 +247,36 @@ impl Session {
     fn info(&mut self) {
         let info = self.reader.info();
         self.tell(Event::Info(Box::new(info)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Output;
+    use std::time::Instant;
+
+    #[test]
+    fn who_follows_a_log_waits_a_while_for_a_session_that_takes_nothing() {
+        let (asks, asked) = channel();
+        let tell = teller(asks);
+        for _ in 0..WAITING {
+            tell(TailEvent::Output(Output::default()));
+        }
+        tell(TailEvent::CaughtUp);
+        let start = Instant::now();
+        tell(TailEvent::Behind(Output::default()));
+        assert!(start.elapsed() >= HOLD_UP, "{:?}", start.elapsed());
+        let told: Vec<_> = asked.try_iter().collect();
+        assert_eq!(told.iter().filter(|ask| matches!(ask, Ask::Mark(_))).count(), WAITING + 1);
+        assert_eq!(told.iter().filter(|ask| matches!(ask, Ask::Tail(_))).count(), WAITING + 2);
+        drop(told);
+        let start = Instant::now();
+        for _ in 0..50 {
+            tell(TailEvent::Output(Output::default()));
+            asked.try_iter().for_each(drop);
+        }
+        let for_each = start.elapsed() / 50;
+        assert!(for_each < HOLD_UP, "what was taken is waited for: {for_each:?}");
     }
 }

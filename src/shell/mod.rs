@@ -219,7 +219,7 @@ impl World {
                 // A branch is chosen to be looked at: what goes on is another one.
                 let record = settings.record.clone().filter(|_| options.branch.is_none());
                 let asks = follow::start(options, objects, Arc::clone(send))?;
-                let (told, kept) = (asks.clone(), asks.clone());
+                let (tell, kept) = (follow::teller(asks.clone()), asks.clone());
                 recorder = record.map(|options| {
                     Recorder::start(options, move |event| {
                         let _ = kept.send(Ask::Recorded(event));
@@ -230,8 +230,7 @@ impl World {
                     if let Some(feed) = &feed {
                         feed.tell(&event);
                     }
-                    // The session's thread is gone only when the program ends.
-                    let _ = told.send(Ask::Tail(event));
+                    tell(event);
                 }));
                 world.asks = Some(asks);
             }
