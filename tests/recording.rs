@@ -779,6 +779,48 @@ fn two_sessions_in_one_directory_are_recorded_side_by_side() {
     assert_eq!(Store::open(&scene.store()).unwrap().status().unwrap().len(), 2);
 }
 
+/// The agent goes back behind a recorded turn while nobody records: its next turn has the same number.
+#[test]
+fn what_was_recorded_of_one_branch_is_not_shown_for_another() {
+    let scene = Scene::new();
+    let append = |row: &Value| {
+        let mut log = fs::OpenOptions::new().append(true).open(&scene.log).unwrap();
+        writeln!(log, "{row}").unwrap();
+    };
+    let prompt = |id: &str, parent: Option<&str>, year: u32| {
+        append(&json!({"type": "message", "id": id, "parentId": parent,
+            "timestamp": format!("{year}-01-01T00:00:00.000Z"),
+            "message": {"role": "user", "content": [{"type": "text", "text": id}]}}));
+    };
+    fs::write(&scene.log, "").unwrap();
+    append(&json!({"type": "session", "version": 3, "id": "s", "cwd": scene.work,
+        "timestamp": "2020-01-01T00:00:00.000Z"}));
+    let mut recorder = scene.record();
+    prompt("one", None, 2020);
+    recorder.baseline(1);
+    scene.write("first.txt", "1\n");
+    prompt("two", Some("one"), 2020);
+    recorder.baseline(2);
+    scene.write("second.txt", "2\n");
+    recorder.stop();
+    let changed = |branch: Option<u32>, turn: u32| -> Vec<String> {
+        let options = ReadOptions { branch, store: Some(scene.store()), ..ReadOptions::default() };
+        let log = LogFile::open(&scene.log, &options.open_options()).unwrap();
+        let mut reader = Reader::new(options);
+        reader.read_all(log).unwrap();
+        let changes = reader.changes(turn).unwrap().map(|changes| changes.files);
+        changes.unwrap_or_default().into_iter().map(|change| change.file.display).collect()
+    };
+    assert_eq!(
+        (changed(None, 1), changed(None, 2)),
+        (vec!["first.txt".into()], vec!["second.txt".into()])
+    );
+    prompt("three", Some("one"), 2099);
+    let nothing = Vec::<String>::new();
+    assert_eq!((changed(None, 1), changed(None, 2)), (vec!["first.txt".into()], nothing.clone()));
+    assert_eq!((changed(Some(1), 1), changed(Some(1), 2)), (nothing.clone(), nothing));
+}
+
 #[test]
 fn what_is_excluded_is_listed_and_its_content_is_not_kept() {
     let scene = Scene::new();

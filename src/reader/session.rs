@@ -278,11 +278,14 @@ impl Reader {
         (!(1..=total).contains(&wanted)).then(why)
     }
 
-    /// What was recorded of a turn. Of a branch that the agent has left that cannot be said: turns
-    /// are recorded by their numbers, and those of the live branch have the same.
+    /// What was recorded of a turn. Turns are recorded by their numbers, which those of other branches
+    /// have too: what was written before the turn began is another's, and of a branch that the agent
+    /// has left nothing can be said.
     fn kept(&self, turn: u32) -> Option<&KeptTurn> {
         let is_aside = self.told.transcript.branch.is_some_and(Branch::is_aside);
-        self.recorded.turn(turn).filter(|_| !is_aside)
+        let kept = self.recorded.turn(turn).filter(|_| !is_aside)?;
+        let began = self.told.transcript.turn(turn).and_then(|record| record.started_at);
+        began.is_none_or(|began| kept.at >= began).then_some(kept)
     }
 
     /// The trees between which a recorder saw a turn's changes.
