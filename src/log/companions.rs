@@ -9,7 +9,7 @@
 //!
 //! What is wrong with a sub-agent's log costs only itself, and one warning.
 
-use super::lines::Lines;
+use super::lines::{Lines, forget_moot};
 use super::open::LogError;
 use super::source::{Rows, Stored, identity};
 use super::{LogFormat, Output};
@@ -303,10 +303,8 @@ impl Log {
             self.warn_of(&format!("{place}{}", first.message), out);
         }
         // Its branches changed. What was told cannot be taken back one by one.
-        let reset = told.events.iter().rposition(|event| *event == LogEvent::Reset);
-        self.is_stale |= reset.is_some() && self.is_told;
-        let events = told.events.into_iter().skip(reset.unwrap_or(0));
-        let events: Vec<LogEvent> = events.collect();
+        let mut events = told.events;
+        self.is_stale |= forget_moot(&mut events, 0) && self.is_told;
         // A fork begins with a copy of what its parent did.
         let own = events.iter().rposition(|event| *event == LogEvent::Inherited);
         let before = out.events.len();

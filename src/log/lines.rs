@@ -141,12 +141,15 @@ impl Lines {
     }
 }
 
-/// Of the events from this index on, takes away those after which all is told anew.
-fn forget_moot(events: &mut Vec<LogEvent>, from: usize) {
+/// Of the events from this index on, takes away those after which all is told anew; says whether
+/// that is so.
+pub(super) fn forget_moot(events: &mut Vec<LogEvent>, from: usize) -> bool {
     let new = events.get(from..).unwrap_or_default();
-    if let Some(anew) = new.iter().rposition(|event| *event == LogEvent::Reset) {
+    let anew = new.iter().rposition(|event| *event == LogEvent::Reset);
+    if let Some(anew) = anew {
         events.drain(from..from + anew);
     }
+    anew.is_some()
 }
 
 /// Lines to the reader of their format; the first ones wait until the format is known.

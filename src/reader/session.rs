@@ -285,7 +285,7 @@ impl Reader {
         let is_aside = self.told.transcript.branch.is_some_and(Branch::is_aside);
         let kept = self.recorded.turn(turn).filter(|_| !is_aside)?;
         let began = self.told.transcript.turn(turn).and_then(|record| record.started_at);
-        began.is_none_or(|began| kept.at >= began).then_some(kept)
+        began.is_none_or(|began| kept.is_after(began)).then_some(kept)
     }
 
     /// The trees between which a recorder saw a turn's changes.
@@ -337,7 +337,6 @@ impl Reader {
         self.place().rules.clone()
     }
 
-    /// What depends on the working directory, made anew when the log names another one.
     /// Takes the objects of the agent's own git directories among those that are looked at.
     fn look_at_git_dirs(&mut self) {
         self.place();
@@ -347,6 +346,7 @@ impl Reader {
         }
     }
 
+    /// What depends on the working directory, made anew when the log names another one.
     fn place(&mut self) -> &mut Place {
         let cwd = &self.told.transcript.header.cwd;
         if self.place.as_ref().is_some_and(|place| place.cwd != *cwd) {

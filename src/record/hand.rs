@@ -119,7 +119,7 @@ impl Hands {
         let mut hand = Hand::default();
         let began = record.started_at.unwrap_or_default();
         let kept = earlier.and_then(|store| store.turns.get(&record.turn));
-        hand.earlier = kept.filter(|kept| kept.at >= began).cloned();
+        hand.earlier = kept.filter(|kept| kept.is_after(began)).cloned();
         let mut warnings = Vec::new();
         match self.workspace.take(cancel) {
             Ok(Some(snapshot)) => {

@@ -247,6 +247,12 @@ impl KeptFile {
 }
 
 impl KeptTurn {
+    /// Whether it was written when a turn that began at `started` had begun, both in milliseconds since
+    /// the Unix epoch. If not, it is of another turn that had the same number.
+    pub fn is_after(&self, started: i64) -> bool {
+        self.at >= started
+    }
+
     /// All that opens the turn's comparisons.
     pub fn changes(&self) -> Changes {
         let mut notes = self.notes.clone();

@@ -7,7 +7,6 @@ use crate::session::event::{AppliedHunk, EditAction, EditBody};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 
 /// The texts in the arguments of the file tools.
 #[derive(Debug, Default, Deserialize)]
@@ -26,8 +25,8 @@ struct Texts {
 
 /// What one call did to its file.
 pub(super) fn edit_body(call: &[u8], result: Option<&[u8]>) -> EditBody {
-    let call = lossless(call);
-    let result = result.map(lossless);
+    let call = lossy(call);
+    let result = result.map(lossy);
     let (name, texts) = parse(&call).and_then(|row| call_texts(&row)).unwrap_or_default();
     let answer = result.as_deref().and_then(parse).map(|row| answer(&row)).unwrap_or_default();
     EditBody {
@@ -35,11 +34,6 @@ pub(super) fn edit_body(call: &[u8], result: Option<&[u8]>) -> EditBody {
         hunks: answer.hunks,
         ..EditBody::default()
     }
-}
-
-/// A row's text; bytes that are not UTF-8 stand as U+FFFD, as they do while indexing.
-fn lossless(row: &[u8]) -> Cow<'_, str> {
-    lossy(row)
 }
 
 fn parse(row: &str) -> Option<Row<'_>> {
@@ -169,7 +163,7 @@ pub(super) fn wholly_read(meta: Option<&RawValue>) -> Option<String> {
 /// The text of a wholly read file. The log drops line ends, a byte order mark and the lack of a
 /// final newline; LF ends stand for whatever there was.
 pub(super) fn known_text(row: &[u8]) -> Option<String> {
-    let row = lossless(row);
+    let row = lossy(row);
     let result: ResultData<'_> = parse(&row)?.data()?;
     let read = whole_read(result.meta?)?;
     let mut text = String::new();
@@ -182,7 +176,7 @@ pub(super) fn known_text(row: &[u8]) -> Option<String> {
 
 /// The words of a result.
 pub(super) fn output(row: &[u8]) -> Option<String> {
-    let row = lossless(row);
+    let row = lossy(row);
     let row = parse(&row)?;
     if row.kind == "tool/result" {
         let result: ResultData<'_> = row.data()?;

@@ -10,6 +10,7 @@ mod project;
 mod reader;
 mod session;
 
+use super::row::lossy;
 use super::{Companion, FoundSession, LogFormat, LogReader, Output, Places, WholeLog, lazy};
 use crate::session::event::{Delegation, EditBody, LogEvent};
 use serde_json::Value;
@@ -45,12 +46,12 @@ impl LogFormat for Gemini {
     fn edit_body(&self, call: &[u8], result: Option<&[u8]>, nth: usize) -> EditBody {
         let _ = nth; // A call of this agent edits one file.
         // The row of the result holds the call again, unless it is of the `stream-json` output.
-        let rows = result.into_iter().chain([call]).map(String::from_utf8_lossy);
+        let rows = result.into_iter().chain([call]).map(lossy);
         rows.into_iter().find_map(|row| edit_of(&row)).unwrap_or_default()
     }
 
     fn command_output(&self, row: &[u8]) -> Option<String> {
-        let row = String::from_utf8_lossy(row);
+        let row = lossy(row);
         let records = lazy::objects(&row).0;
         let logged = || records.iter().flat_map(calls::all).next().map(|call| call.output());
         records.iter().find_map(|record| record.string("output")).or_else(logged)
@@ -72,7 +73,7 @@ impl LogFormat for Gemini {
 impl WholeLog for Gemini {
     /// One JSON document: its first line is not a row of its own, or holds the messages itself.
     fn recognizes(&self, _path: &Path, head: &[u8]) -> bool {
-        let head = String::from_utf8_lossy(head);
+        let head = lossy(head);
         let head = head.trim_start();
         let first = head.lines().next().unwrap_or_default();
         let (rows, torn) = lazy::objects(first);
@@ -91,7 +92,7 @@ impl WholeLog for Gemini {
         let _ = session; // A document holds one session.
         let bytes = std::fs::read(path)?;
         out.events.push(LogEvent::Reset);
-        reader::Reader::new(Some(path)).document(&String::from_utf8_lossy(&bytes), out);
+        reader::Reader::new(Some(path)).document(&lossy(&bytes), out);
         Ok(())
     }
 }
