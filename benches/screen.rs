@@ -67,7 +67,7 @@ fn app(old: &str, new: &str) -> App {
     let changes = Changes { files: vec![change], ..Changes::default() };
     let mut app = App::new(SIZE, Choices::default());
     app.show_only_the_file();
-    update(&mut app, Event::Turns { from: 0, turns: vec![TurnHead::default()] });
+    update(&mut app, Event::Turns { from: 0, turns: [TurnHead::default()].into_iter().collect() });
     update(
         &mut app,
         Event::Changes {

@@ -139,7 +139,8 @@ fn a_real_session_finds_its_checkpoints() {
         Command::new("tar").arg("xf").arg(tar).current_dir(history).status().unwrap().success()
     );
     let mut reader = reader(&log);
-    let known = reader.transcript().turns.iter().flat_map(|turn| &turn.known_texts);
+    let turns: Vec<_> = reader.transcript().turns.iter().collect();
+    let known = turns.iter().flat_map(|turn| &turn.known_texts);
     let known: Vec<_> = known
         .filter_map(|(_, known)| match &known.text {
             KnownTextSource::InTree { tree, path, .. } => {

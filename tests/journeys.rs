@@ -4,7 +4,8 @@ use crate::person::Person;
 use expect_test::expect_file;
 use handback::app::{Effect, Event, Focus, Live, Shown};
 use handback::diff::{Limit, compare};
-use handback::reader::ReadOptions;
+use handback::reader::{ReadOptions, TurnHead};
+use handback::session::archive::Archive;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -181,25 +182,29 @@ fn focus_sidebar_and_back() {
     assert!(person.screen().contains("presented"));
 }
 
+fn list(heads: impl IntoIterator<Item = TurnHead>) -> Archive<TurnHead> {
+    heads.into_iter().collect()
+}
+
 #[test]
 fn a_new_turn_is_followed_or_announced() {
     let mut person = Person::at_demo((100, 24));
-    let mut heads: Vec<_> = person.app.turns.iter().map(|turn| turn.head.clone()).collect();
+    let mut heads: Vec<_> = person.app.turns.iter().map(|head| head.clone()).collect();
     let mut new = heads[2].clone();
     new.turn.turn = 4;
     new.turn.prompt = "The fourth".into();
     new.revision = 1_000;
-    person.see(Event::Turns { from: 3, turns: vec![new.clone()] });
+    person.see(Event::Turns { from: 3, turns: list([new.clone()]) });
     assert_eq!(person.app.outline.open, Some(3), "the newest turn is followed");
     let mut person = Person::at_demo((100, 24));
     person.keys("(");
-    person.see(Event::Turns { from: 3, turns: vec![new.clone()] });
+    person.see(Event::Turns { from: 3, turns: list([new.clone()]) });
     assert_eq!(person.app.outline.open, Some(1), "whoever moved stays");
     assert!(person.screen().contains("turn 4 is new"), "{}", person.screen());
     person.keys("F");
     assert_eq!(person.app.outline.open, Some(3));
     heads.truncate(1);
-    person.see(Event::Turns { from: 0, turns: heads });
+    person.see(Event::Turns { from: 0, turns: list(heads) });
     assert_eq!(person.app.turns.len(), 1, "a log that was cut shows what is left");
     assert_eq!(person.app.outline.open, Some(0));
 }
@@ -290,9 +295,9 @@ fn a_list_read_anew_leaves_the_reader_where_he_is() {
     let mut person = Person::at_demo((100, 24));
     person.keys("( ( . Tab ] ] ]");
     let line = person.line();
-    let mut head = person.app.turns[0].head.clone();
+    let mut head = person.app.turns.get(0).unwrap().clone();
     head.revision += 1_000;
-    person.see(Event::Turns { from: 0, turns: vec![head] });
+    person.see(Event::Turns { from: 0, turns: list([head]) });
     assert_eq!(person.line(), line);
     assert_eq!(person.app.focus, Focus::File);
 }
@@ -360,9 +365,9 @@ fn keys_do_nothing_behind_the_help() {
 #[test]
 fn a_list_that_ends_in_notes_can_be_walked() {
     let mut person = Person::at_demo((100, 24));
-    let mut changes = (**person.app.turns[2].known().unwrap()).clone();
+    let mut changes = (**person.app.opened[&3].known().unwrap()).clone();
     changes.notes = vec!["one".into(), "two".into(), "three".into()];
-    let revision = person.app.turns[2].head.revision;
+    let revision = person.app.opened[&3].head.revision;
     let base = handback::app::Base::default();
     let changes = Ok(Some(Arc::new(changes)));
     person.see(Event::Changes { turn: 3, revision, base, changes });

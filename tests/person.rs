@@ -91,7 +91,7 @@ impl Person {
 
     /// Lets the reader tell of all turns' commands, as it does when nobody asks it anything.
     pub fn look_at_commands(&mut self) {
-        let turns: Vec<u32> = self.app.turns.iter().map(|turn| turn.head.turn.turn).collect();
+        let turns: Vec<u32> = self.app.turns.keys().map(|key| key.turn).collect();
         let commands = turns.into_iter().map(|turn| (turn, self.reader.commands(turn))).collect();
         self.see(Event::Commands(commands));
     }

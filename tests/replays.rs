@@ -135,7 +135,7 @@ impl Told {
     }
 
     fn changes(&self, turn: u32) -> Changes {
-        replay().turn(turn, &self.transcript.turns, self).unwrap()
+        replay().turn(turn, &self.transcript, self).unwrap()
     }
 
     /// Each changed file on a line: status, display, before → after.
@@ -399,15 +399,15 @@ fn a_replay_grows_with_its_log_and_sees_edits_settle_late() {
     let mut told = Told::default().turn().create("a", "1\n");
     let mut replay = replay();
     let list = |told: &Told, replay: &mut Replay, turn| -> Vec<String> {
-        let changes = replay.turn_of(turn, &told.transcript, told).unwrap();
+        let changes = replay.turn(turn, &told.transcript, told).unwrap();
         let list: Vec<String> = changes.files.iter().map(line).collect();
         // Asked again, of a transcript that has not changed.
-        let again = replay.turn_of(turn, &told.transcript, told).unwrap();
+        let again = replay.turn(turn, &told.transcript, told).unwrap();
         assert_eq!(again.files.iter().map(line).collect::<Vec<_>>(), list);
         list
     };
     assert_eq!(list(&told, &mut replay, 1), [r#"Added a: - → "1\n""#]);
-    assert!(replay.turn_of(2, &told.transcript, &told).is_none());
+    assert!(replay.turn(2, &told.transcript, &told).is_none());
     let pending = EditBody {
         action: EditAction::Replace { pairs: vec![("1".into(), "2".into(), false)] },
         ..EditBody::default()
@@ -447,7 +447,7 @@ fn all_turns_of_a_long_session_are_had_in_either_direction_with_few_reads() {
             told.read.set(0);
             for at in 1..=TURNS {
                 let turn = if newest_first { TURNS + 1 - at } else { at };
-                let changes = replay.turn(turn, &told.transcript.turns, &told).unwrap();
+                let changes = replay.turn(turn, &told.transcript, &told).unwrap();
                 assert_eq!(changes.files.len(), 1);
                 assert_eq!(changes.source == ChangesSource::Replayed, known);
             }
@@ -616,7 +616,7 @@ fn agreeing(session: &Recorded, real: &Real) -> usize {
     let mut agreeing = 0;
     for record in &real.transcript.turns {
         let Some(row) = served_for(&session.served, record.turn) else { continue };
-        let changes = replay.turn(record.turn, &real.transcript.turns, real).unwrap();
+        let changes = replay.turn(record.turn, &real.transcript, real).unwrap();
         for change in &changes.files {
             let Pair::Sides { old, new } = &change.pair else { continue };
             let diffs = row["diffs"].as_array().unwrap();
@@ -671,7 +671,7 @@ fn without_whole_texts_the_hunks_are_those_of_the_log() {
         real.reads = false;
         let mut replay = real.replay();
         for record in &real.transcript.turns {
-            let changes = replay.turn(record.turn, &real.transcript.turns, &real).unwrap();
+            let changes = replay.turn(record.turn, &real.transcript, &real).unwrap();
             for change in &changes.files {
                 let Pair::Hunks(ours) = &change.pair else { continue };
                 assert_eq!(changes.source, ChangesSource::Hunks);
@@ -729,7 +729,7 @@ fn what_only_snapshots_show_is_a_commands_or_nobodys() {
         }
         let rules = PathRules { root: "/w".into(), cwd: "/w".into(), home: "/h".into() };
         let told = Told::default();
-        let changes = Replay::new(rules).turn(1, &transcript.turns, &told).unwrap();
+        let changes = Replay::new(rules).turn(1, &transcript, &told).unwrap();
         let origins: Vec<_> =
             changes.files.iter().map(|c| (c.file.path.as_str(), c.file.origin)).collect();
         assert_eq!(origins, [("named", Origin::Tool), ("shown", wanted)], "{is_shell:?}");

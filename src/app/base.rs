@@ -50,17 +50,17 @@ impl App {
         self.base = base;
         self.against = Against::default();
         let Some(at) = self.outline.open else { return Vec::new() };
-        let turn = self.turns.get(at).map_or(0, |turn| turn.head.turn.turn);
+        let turn = self.open_number().unwrap_or_default();
         self.message = Some(format!("base: {}", name(base, turn)));
         self.open_turn_on(at, path)
     }
 
     /// Asks what there is to list below the open turn, where that is not known or asked yet.
     pub(super) fn load_open(&mut self) -> Vec<Effect> {
-        let Some(turn) = self.outline.open.and_then(|at| self.turns.get_mut(at)) else {
-            return Vec::new();
-        };
-        let (number, revision) = (turn.head.turn.turn, turn.head.revision);
+        let head = self.outline.open.and_then(|at| self.turns.get(at));
+        let Some(head) = head.map(|head| head.clone()) else { return Vec::new() };
+        let (number, revision) = (head.turn.turn, head.revision);
+        let turn = self.opened.entry(number).or_insert_with(|| TurnView::new(head));
         if self.base != Base::Turn {
             return self.load_against();
         }
@@ -81,10 +81,8 @@ impl App {
     /// The same for another base. What is shown stays until the answer comes; while one is
     /// awaited no other is asked, so that a log that grows all the time cannot put it off for ever.
     pub(super) fn load_against(&mut self) -> Vec<Effect> {
-        let Some(turn) = self.outline.open.and_then(|at| self.turns.get(at)) else {
-            return Vec::new();
-        };
-        let mut head = turn.head.clone();
+        let head = self.outline.open.and_then(|at| self.turns.get(at));
+        let Some(mut head) = head.map(|head| head.clone()) else { return Vec::new() };
         let (number, base) = (head.turn.turn, self.base);
         let revision = self.session_revision();
         let against = &mut self.against;
@@ -136,8 +134,8 @@ impl App {
 
     /// Differs when anything of any turn may differ.
     fn session_revision(&self) -> u64 {
-        self.turns.iter().fold(self.turns.len() as u64, |sum, turn| {
-            sum.wrapping_mul(31).wrapping_add(turn.head.revision)
+        self.turns.keys().fold(self.turns.len() as u64, |sum, turn| {
+            sum.wrapping_mul(31).wrapping_add(turn.revision)
         })
     }
 }

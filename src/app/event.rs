@@ -6,6 +6,7 @@ use crate::content::{Changes, FileChange};
 use crate::diff::{Comparison, Text};
 use crate::layout::Plan;
 use crate::reader::{Base, Brief, Counts, Shown, Touch, TurnHead};
+use crate::session::archive::Archive;
 use crate::session::{RanCommand, SessionInfo};
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub enum Event {
         /// 0-based index in the list of turns.
         from: usize,
         /// Those that follow.
-        turns: Vec<TurnHead>,
+        turns: Archive<TurnHead>,
     },
     /// All that the log held at the start has been read (or a part of it: false).
     Indexed(bool),

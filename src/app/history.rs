@@ -3,7 +3,6 @@
 use super::App;
 use super::event::{Effect, Subject};
 use crate::reader::{Base, Touch};
-use crate::session::TurnState;
 
 /// The file whose turns are stepped through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,8 +36,9 @@ pub(super) fn toggle(app: &mut App) -> Vec<Effect> {
         return Vec::new();
     };
     // Against another base a list has the names of the newest turn.
-    let turn = if app.base == Base::Turn { app.open_turn() } else { app.turns.last() };
-    let Some(turn) = turn.map(|turn| turn.head.turn.turn).filter(|turn| *turn > 0) else {
+    let newest = || app.turns.keys().next_back().map(|key| key.turn);
+    let turn = if app.base == Base::Turn { app.open_number() } else { newest() };
+    let Some(turn) = turn.filter(|turn| *turn > 0) else {
         app.message = Some("two trees have no history".into());
         return Vec::new();
     };
@@ -65,7 +65,7 @@ fn ask(app: &mut App) -> Vec<Effect> {
 }
 
 fn ended(app: &App) -> usize {
-    app.turns.iter().filter(|turn| turn.head.turn.state != TurnState::Open).count()
+    app.turns.keys().filter(|key| !key.is_open).count()
 }
 
 /// Takes the turns; the first time, goes to the one that is open or the one before it.
@@ -119,7 +119,7 @@ fn number(app: &App) -> u32 {
 }
 
 fn go(app: &mut App, touch: Touch) -> Vec<Effect> {
-    let at = app.turns.iter().position(|turn| turn.head.turn.turn == touch.turn);
+    let at = app.place_of(touch.turn);
     at.map_or_else(Vec::new, |at| app.open_turn_on(at, Some(touch.path)))
 }
 

@@ -94,7 +94,7 @@ impl App {
 
     /// Lists the open turn's files anew.
     pub(super) fn refill(&mut self) {
-        let Some(turn) = self.outline.open.and_then(|at| self.turns.get(at)) else { return };
+        let Some(turn) = self.open_number().and_then(|turn| self.opened.get(&turn)) else { return };
         self.outline.fill(if self.base == Base::Turn { turn } else { &self.against.view });
     }
 

@@ -20,7 +20,7 @@ mod viewer;
 mod viewport;
 mod wrapped;
 
-pub use crate::reader::{Base, Counts, Shown};
+pub use crate::reader::{Base, Counts, Shown, TurnHead};
 pub use base::{Against, name as base_name};
 pub use branch::words as branch_words;
 pub use chord::{Chord, Key};
@@ -39,6 +39,8 @@ pub use viewport::Viewport;
 use crate::diff::Comparison;
 use crate::layout::{Areas, Layout, LayoutChoice, Panes, areas};
 use crate::session::SessionInfo;
+use crate::session::archive::Archive;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Which pane the keys act on.
@@ -98,7 +100,9 @@ pub struct App {
     /// What is known of the session as a whole.
     pub info: SessionInfo,
     /// The turns, in order.
-    pub turns: Vec<TurnView>,
+    pub turns: Archive<TurnHead>,
+    /// Those that were opened, by number, with what has been found out about their changes.
+    pub opened: BTreeMap<u32, TurnView>,
     /// The list.
     pub outline: Outline,
     /// The file.
@@ -167,12 +171,22 @@ impl App {
 
     /// The turn that is open in the list, with what changed against the base.
     pub fn open_turn(&self) -> Option<&TurnView> {
-        let turn = self.outline.open.and_then(|at| self.turns.get(at))?;
+        let turn = self.opened.get(&self.open_number()?)?;
         Some(if self.base == Base::Turn { turn } else { &self.against.view })
     }
 
+    /// The number of the turn that is open in the list.
+    fn open_number(&self) -> Option<u32> {
+        self.turns.key(self.outline.open?).map(|key| key.turn)
+    }
+
+    /// The 0-based index of a turn, by its number.
+    pub fn place_of(&self, turn: u32) -> Option<usize> {
+        place_in(&self.turns, turn)
+    }
+
     fn open_turn_mut(&mut self) -> Option<&mut TurnView> {
-        let turn = self.outline.open.and_then(|at| self.turns.get_mut(at))?;
+        let turn = self.opened.get_mut(&self.open_number()?)?;
         Some(if self.base == Base::Turn { turn } else { &mut self.against.view })
     }
 
@@ -207,4 +221,9 @@ impl App {
         self.requests += 1;
         self.requests
     }
+}
+
+fn place_in(turns: &Archive<TurnHead>, turn: u32) -> Option<usize> {
+    let at = turns.partition_point(|key| key.turn < turn);
+    turns.key(at).is_some_and(|key| key.turn == turn).then_some(at)
 }

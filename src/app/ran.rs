@@ -42,11 +42,10 @@ pub(super) fn output(app: &mut App) -> Vec<Effect> {
         Item::Turn(at) => Some(at),
         _ => app.outline.open,
     };
-    let Some(turn) = at.and_then(|at| app.turns.get(at)) else {
+    let Some(turn) = at.and_then(|at| app.turns.key(at)).map(|key| key.turn) else {
         app.message = Some("there is no turn yet".into());
         return Vec::new();
     };
-    let turn = turn.head.turn.turn;
     app.overlay = Overlay::Ran(Ran { turn, is_waiting: true, ..Ran::default() });
     vec![Effect::LoadCommands { turn }]
 }
@@ -62,12 +61,11 @@ pub(super) fn take_commands(app: &mut App, turns: Vec<(u32, Vec<RanCommand>)>) {
             app.overlay = Overlay::None;
             app.message = Some(format!("no command ran in turn {turn}"));
         }
-        if let Ok(at) = app.turns.binary_search_by_key(&turn, |view| view.head.turn.turn)
-            && let Some(view) = app.turns.get_mut(at)
-        {
-            view.head.turn.commands = commands;
+        if let Some(head) = app.place_of(turn).and_then(|at| app.turns.get_mut(at)) {
+            head.turn.commands = commands;
         }
     }
+    app.turns.pack();
 }
 
 /// Takes what a command printed.
@@ -120,9 +118,8 @@ pub(super) fn key(app: &mut App, chord: Chord) -> Vec<Effect> {
         return Vec::new();
     }
     let turn = ran.turn;
-    let at = app.turns.binary_search_by_key(&turn, |view| view.head.turn.turn);
-    let view = at.ok().and_then(|at| app.turns.get(at));
-    let len = view.map_or(0, |view| view.head.turn.commands.len());
+    let head = super::place_in(&app.turns, turn).and_then(|at| app.turns.get(at));
+    let len = head.map_or(0, |head| head.turn.commands.len());
     match name {
         "back" | "quit" | "close" => app.overlay = Overlay::None,
         "open" if ran.view.cursor < len => {

@@ -6,7 +6,8 @@ use super::event::{Effect, Event, Subject};
 use super::outline::{Load, TurnView};
 use super::prompt::Typed;
 use super::{App, Focus, Overlay, Search, history, picker, ran};
-use crate::reader::{Base, Shown, TurnHead};
+use crate::reader::{Base, HeadKey, Shown, TurnHead};
+use crate::session::archive::Archive;
 use std::sync::Arc;
 
 /// Takes an event and tells what the world shall do.
@@ -228,37 +229,16 @@ fn find(app: &mut App, turn: u32, revision: u64, base: Base) -> Option<&mut Turn
         let same = app.base == base && view.head.revision == revision;
         return Some(view).filter(|view| same && (!base.is_of_turn() || is_meant(view)));
     }
-    app.turns.iter_mut().rev().find(|view| is_meant(view))
+    app.opened.get_mut(&turn).filter(|view| is_meant(view))
 }
 
 /// Takes the turns from index `from` on. What is known of a turn's changes is kept until its
 /// revision changes, and shown until the new answer is there.
-fn take_turns(app: &mut App, from: usize, turns: Vec<TurnHead>) -> Vec<Effect> {
-    let from = from.min(app.turns.len());
+fn take_turns(app: &mut App, from: usize, turns: Archive<TurnHead>) -> Vec<Effect> {
     let open_number = app.open_turn().map(|turn| turn.head.turn.turn);
-    let mut earlier: Vec<TurnView> = app.turns.split_off(from);
-    for head in turns {
-        let known = earlier.iter_mut().find(|view| view.head.turn.turn == head.turn.turn);
-        let mut view = TurnView::new(head);
-        if let Some(known) = known {
-            let same = known.head.revision == view.head.revision;
-            view.counts = std::mem::take(&mut known.counts);
-            view.changes = std::mem::take(&mut known.changes);
-            view.loaded = known.loaded;
-            view.head.turn.commands = std::mem::take(&mut known.head.turn.commands);
-            if !same {
-                app.news = Some(view.head.turn.turn);
-                if !matches!(view.changes, Load::Known(_)) {
-                    view.changes = Load::Unasked;
-                }
-            }
-        } else {
-            app.news = Some(view.head.turn.turn);
-        }
-        app.turns.push(view);
-    }
-    let number_at = |number: u32| app.turns.iter().position(|t| t.head.turn.turn == number);
-    let open = open_number.and_then(number_at);
+    let news = replace_turns(app, from, turns);
+    app.news = news.or(app.news);
+    let open = open_number.and_then(|number| app.place_of(number));
     if open.is_none() {
         app.outline.close();
     }
@@ -282,19 +262,52 @@ fn take_turns(app: &mut App, from: usize, turns: Vec<TurnHead>) -> Vec<Effect> {
     effects
 }
 
+/// Puts the turns from index `from` on in the place of those that stand there; gives the number of
+/// the last one that is new or changed.
+fn replace_turns(app: &mut App, from: usize, mut turns: Archive<TurnHead>) -> Option<u32> {
+    let earlier = app.turns.split_off(from.min(app.turns.len()));
+    let was = |turn: u32| {
+        let at = earlier.partition_point(|key| key.turn < turn);
+        earlier.key(at).filter(|key| key.turn == turn).map(|key| (at, key.revision))
+    };
+    let is_new = |key: &HeadKey| was(key.turn).is_none_or(|(_, revision)| revision != key.revision);
+    let news = turns.keys().rev().find(is_new).map(|key| key.turn);
+    // Commands are told apart, and told again of turns further back.
+    for head in turns.newest_mut() {
+        if let Some(known) = was(head.turn.turn).and_then(|(at, _)| earlier.get(at)) {
+            head.turn.commands.clone_from(&known.turn.commands);
+        }
+    }
+    app.turns.append(turns);
+    app.turns.pack();
+    let mut opened = std::mem::take(&mut app.opened);
+    opened.retain(|number, view| {
+        let Some(head) = app.place_of(*number).and_then(|at| app.turns.get(at)) else {
+            return false;
+        };
+        if head.revision != view.head.revision && !matches!(view.changes, Load::Known(_)) {
+            view.changes = Load::Unasked;
+        }
+        view.head = head.clone();
+        true
+    });
+    app.opened = opened;
+    news
+}
+
 /// The open turn may have changed: ask again, and keep what is shown until the answer comes.
 fn reload_open(app: &mut App, from: usize) -> Vec<Effect> {
     app.refill();
     let Some(at) = app.outline.open else { return Vec::new() };
     let is_last = at + 1 == app.turns.len();
-    let Some(view) = app.turns.get(at) else { return Vec::new() };
-    let number = view.head.turn.turn;
+    let Some(number) = app.open_number() else { return Vec::new() };
     if app.news == Some(number) || is_last {
         app.news = app.news.filter(|news| *news != number);
     }
     if app.base != Base::Turn {
         return app.load_against();
     }
+    let Some(view) = app.opened.get(&number) else { return Vec::new() };
     if at < from || view.loaded == Some(view.head.revision) {
         return Vec::new();
     }

@@ -45,9 +45,10 @@ pub(super) fn print(
     if let Some(missing) = reader.missing_branch() {
         anyhow::bail!(missing);
     }
-    let mut heads = reader.heads(0);
+    let heads = reader.heads(0);
     let last = heads.last().map_or(0, |head| head.turn.turn);
-    heads.retain(|head| which.contains(head.turn.turn, last));
+    let wanted = heads.iter().filter(|head| which.contains(head.turn.turn, last));
+    let heads: Vec<TurnHead> = wanted.map(|head| head.clone()).collect();
     if heads.is_empty() && which != Turns::All {
         anyhow::bail!("{}: no such turn (there are {last})", reader.info().path);
     }

@@ -44,10 +44,10 @@ pub(super) fn newest_turn(
     else {
         return Ok(None);
     };
-    let Some(newest) = told.get(begun).and_then(turn_of) else { return Ok(None) };
+    let Some(newest) = told.get(begun).and_then(LogEvent::turn) else { return Ok(None) };
     let ahead = told.into_iter().enumerate().filter(|(at, event)| {
         let header = matches!(event, LogEvent::Header(_));
-        header || (*at >= begun && turn_of(event) == Some(newest))
+        header || (*at >= begun && event.turn() == Some(newest))
     });
     events.extend(ahead.map(|(_, event)| event));
     Ok(Some((format, Output { events, damages: Vec::new() })))
@@ -248,29 +248,5 @@ impl<'a> Window<'a> {
         let mut before = vec![0; usize::try_from(self.start - from).unwrap_or(0)];
         let read = self.stored.read_at(from, &mut before)?;
         Ok(memrchr(b'\n', &before[..read]).map_or(from, |end| from + end as u64 + 1))
-    }
-}
-
-/// The turn that an event belongs to.
-fn turn_of(event: &LogEvent) -> Option<u32> {
-    match event {
-        LogEvent::TurnStart { turn, .. }
-        | LogEvent::Prompt { turn, .. }
-        | LogEvent::TurnEnd { turn, .. }
-        | LogEvent::EditSettled { turn, .. }
-        | LogEvent::CommandSettled { turn, .. }
-        | LogEvent::Presented { turn, .. }
-        | LogEvent::ChangesNoticed { turn }
-        | LogEvent::ToolSettled { turn }
-        | LogEvent::Trees { turn, .. } => Some(*turn),
-        LogEvent::Edit(edit) => Some(edit.turn),
-        LogEvent::Command(command) => Some(command.turn),
-        LogEvent::KnownText(known) => Some(known.turn),
-        LogEvent::Delegated(call) => Some(call.turn),
-        LogEvent::Reset
-        | LogEvent::Header(_)
-        | LogEvent::Branches(_)
-        | LogEvent::Inherited
-        | LogEvent::RolledBack { .. } => None,
     }
 }

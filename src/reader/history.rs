@@ -20,7 +20,7 @@ impl Reader {
     pub fn history(&mut self, turn: u32, path: &str) -> Vec<Touch> {
         let rules = self.rules();
         let name = rules.show(&resolve(&rules.cwd, path)).path;
-        let turns: Vec<u32> = self.transcript().turns.iter().map(|record| record.turn).collect();
+        let turns: Vec<u32> = self.transcript().turns.keys().map(|key| key.turn).collect();
         let (earlier, later) = turns.split_at(turns.partition_point(|number| *number <= turn));
         let mut touches = Vec::new();
         let mut current = name.clone();

@@ -20,7 +20,7 @@ mod told;
 pub use base::Base;
 pub use brief::{Brief, brief};
 pub use compare::{Counts, Shown, compare, compare_soon, whole};
-pub use head::TurnHead;
+pub use head::{HeadKey, TurnHead};
 pub use history::Touch;
 pub use patch::write_patch;
 pub use recent::Recent;

@@ -5,7 +5,6 @@ use super::net::Net;
 use super::session::Reader;
 use crate::content::{Changes, Commit, Content, ContentId, FileChange, GitObjects, Pair, Source};
 use crate::session::path::{PathRules, cmp_utf16, escape_name, resolve};
-use crate::session::transcript::TurnRecord;
 use crate::session::{ChangedFile, ChangesSource, FileStatus};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,7 +20,7 @@ impl Reader {
         let commit = match base {
             Base::Turn => return self.changes(turn),
             Base::Since => {
-                let from = self.transcript().turns.partition_point(|record| record.turn < turn);
+                let from = self.transcript().turns.partition_point(|key| key.turn < turn);
                 return Ok(self.net(from..turns));
             }
             Base::Session => return Ok(self.net(0..turns)),
@@ -37,7 +36,7 @@ impl Reader {
         if let Some(changes) = self.net_of_trees(turns.clone()) {
             return Some(told(changes));
         }
-        let numbers: Vec<u32> = self.records(turns).iter().map(|record| record.turn).collect();
+        let numbers: Vec<u32> = self.records(turns).map(|record| record.turn).collect();
         let mut net = Net::default();
         for turn in numbers {
             match self.changes(turn) {
@@ -128,11 +127,11 @@ impl Reader {
     /// Every file that the session is known to have changed; absolute, links followed.
     fn touched(&mut self) -> BTreeSet<PathBuf> {
         let rules = self.rules();
-        let turns = &self.transcript().turns;
-        let edits = turns.iter().flat_map(TurnRecord::applied_edits);
-        let mut spelled: BTreeSet<String> = edits.map(|edit| edit.path.clone()).collect();
-        let others: Vec<u32> =
-            turns.iter().filter(|record| record.ran_shell()).map(|record| record.turn).collect();
+        let (mut spelled, mut others) = (BTreeSet::new(), Vec::new());
+        for record in self.transcript().turns.iter() {
+            spelled.extend(record.applied_edits().map(|edit| edit.path.clone()));
+            others.extend(record.ran_shell().then_some(record.turn));
+        }
         for turn in others {
             let changes = self.changes(turn).ok().flatten().into_iter();
             for file in changes.flat_map(|changes| changes.files).map(|change| change.file) {

@@ -14,8 +14,9 @@ use crate::log::source::Stored;
 use crate::log::{LogFormat, Output};
 use crate::record::session_key;
 use crate::replay::Replay;
+use crate::session::archive::{Archive, Entry};
 use crate::session::path::PathRules;
-use crate::session::transcript::{Transcript, TurnRecord};
+use crate::session::transcript::{LongTranscript, TurnRecord};
 use crate::session::{Branch, Damage, RanCommand, SessionInfo, TreePair, Turn};
 use crate::snapshot::compare::{TreePlace, changes_between};
 use crate::store::kept::KeptTurn;
@@ -151,7 +152,7 @@ impl Reader {
     }
 
     /// What the log has told so far.
-    pub fn transcript(&self) -> &Transcript {
+    pub fn transcript(&self) -> &LongTranscript {
         &self.told.transcript
     }
 
@@ -206,12 +207,12 @@ impl Reader {
     }
 
     /// The turns from an index on, without their changes.
-    pub fn heads(&mut self, from: usize) -> Vec<TurnHead> {
+    pub fn heads(&mut self, from: usize) -> Archive<TurnHead> {
         self.look_at_store();
         let rules = self.place().rules.clone();
-        let turns = self.told.transcript.turns.get(from..).unwrap_or_default();
+        let turns = self.records(from..self.told.transcript.turns.len());
         let recorded = |turn| self.kept(turn).map_or(0, |kept| kept.at.unsigned_abs());
-        turns.iter().map(|record| head(record, &rules, recorded(record.turn))).collect()
+        turns.map(|record| head(&record, &rules, recorded(record.turn))).collect()
     }
 
     /// What a turn changed; none where nothing is known to have changed. What was recorded goes
@@ -220,7 +221,8 @@ impl Reader {
     /// # Errors
     /// One line: the trees that the log names cannot be compared and its edits tell nothing.
     pub fn changes(&mut self, turn: u32) -> Result<Option<Changes>, String> {
-        let Some(record) = self.told.transcript.turn(turn).cloned() else { return Ok(None) };
+        let record = self.told.transcript.turn(turn).map(|record| record.clone());
+        let Some(record) = record else { return Ok(None) };
         self.look_at_store();
         let Some(kept) = self.kept(turn).cloned() else {
             return Ok(self.of_log(&record));
@@ -250,7 +252,7 @@ impl Reader {
             is_here: place.is_here,
             base_tree: base.and_then(|commit| place.objects.resolve_tree(commit).ok()),
         };
-        let mut changes = place.replay.turn_of(record.turn, &self.told.transcript, &texts);
+        let mut changes = place.replay.turn(record.turn, &self.told.transcript, &texts);
         if let (Some(Err(error)), Some(changes)) = (&from_trees, &mut changes) {
             changes.notes.push(format!("the log's own trees cannot be read: {error}"));
         }
@@ -265,8 +267,11 @@ impl Reader {
     }
 
     /// The turns at these 0-based indexes.
-    pub(super) fn records(&self, turns: Range<usize>) -> &[TurnRecord] {
-        self.told.transcript.turns.get(turns).unwrap_or_default()
+    pub(super) fn records(
+        &self,
+        turns: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = Entry<'_, TurnRecord>> {
+        turns.filter_map(|at| self.told.transcript.turns.get(at))
     }
 
     /// Why the branch that was asked for is not shown, once the log has been read.
@@ -314,7 +319,7 @@ impl Reader {
     pub fn commands(&mut self, turn: u32) -> Vec<RanCommand> {
         let Some(record) = self.told.transcript.turn(turn) else { return Vec::new() };
         let mut printed = Printed::new(self.format, self.stored.clone());
-        self.commands.of(record, &mut printed)
+        self.commands.of(&record, &mut printed)
     }
 
     /// What a command printed; `nth` is its 0-based place in [`Reader::commands`].
@@ -323,7 +328,7 @@ impl Reader {
     /// One line: the log does not hold it, or it cannot be read.
     pub fn command_output(&self, turn: u32, nth: usize) -> Result<String, String> {
         let record = self.told.transcript.turn(turn).ok_or("there is no such turn")?;
-        Printed::new(self.format, self.stored.clone()).nth(record, nth)
+        Printed::new(self.format, self.stored.clone()).nth(&record, nth)
     }
 
     /// A source for comparisons, for a thread of its own.
@@ -434,14 +439,14 @@ mod tests {
         let mut reader = Reader::new(ReadOptions::default());
         assert_eq!(reader.take_behind(), None);
         reader.apply(told(9..=9));
-        let early = reader.transcript().turns[0].revision;
+        let early = reader.transcript().turns.key(0).unwrap().revision;
         reader.apply_behind(told(1..=5));
         let rest = told(6..=9).events.split_off(1);
         reader.apply_behind(Output { events: rest, damages: Vec::new() });
         assert_eq!(reader.transcript().turns.len(), 1);
         assert_eq!(reader.take_behind(), Some(0));
         assert_eq!(reader.transcript().turns.len(), 9);
-        assert!(reader.transcript().turns.iter().all(|turn| turn.revision > early));
+        assert!(reader.transcript().turns.keys().all(|turn| turn.revision > early));
         assert_eq!(reader.info().warnings.len(), 1);
         assert_eq!(reader.take_behind(), None);
         // A log that is opened anew leaves nothing of the one before.

@@ -3,12 +3,12 @@
 use crate::log::Output;
 use crate::session::Damage;
 use crate::session::event::{KnownText, KnownTextSource, LogEvent};
-use crate::session::transcript::Transcript;
+use crate::session::transcript::LongTranscript;
 use std::collections::BTreeSet;
 
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    pub(super) transcript: Transcript,
+    pub(super) transcript: LongTranscript,
     pub(super) damages: Vec<Damage>,
     /// Git directories of the agent's own, which hold trees and known texts.
     pub(super) git_dirs: BTreeSet<String>,
@@ -41,6 +41,7 @@ impl Told {
             }
             self.transcript.apply(event);
         }
+        self.transcript.turns.pack();
         self.damages.extend(output.damages);
         anew
     }

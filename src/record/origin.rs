@@ -43,8 +43,7 @@ impl Calls {
         before: &dyn Fn(&Path) -> ContentId,
     ) -> Self {
         let texts = Baseline { workspace, log, before };
-        let turns = std::slice::from_ref(record);
-        let changes = Replay::new(workspace.rules.clone()).turn(record.turn, turns, &texts);
+        let changes = Replay::alone(workspace.rules.clone(), record, &texts);
         let mut calls = Self {
             ran: !record.commands.is_empty(),
             named: HashSet::new(),

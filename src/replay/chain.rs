@@ -5,7 +5,7 @@ use super::locate::{Mismatch, has_own_ends, same_but_ends};
 use super::{State, Texts};
 use crate::session::event::{EditBody, EditOutcome};
 use crate::session::path::resolve;
-use crate::session::transcript::TurnRecord;
+use crate::session::transcript::{TurnKey, TurnList, TurnRecord};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const STRIDE: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
     /// The place of its turn in the transcript.
-    pub(super) turn: usize,
+    pub(super) turn: u32,
     pub(super) what: What,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     /// An applied edit, and its number among the edits of its call.
-    Edit { at: usize, nth: usize },
+    Edit { at: u32, nth: u32 },
     /// A whole text, and how many edits of its turn stand before it.
-    Known { at: usize, edits: usize },
+    Known { at: u32, edits: u32 },
 }
 
 /// One file's steps. States are numbered by the step that they stand before.
@@ -53,12 +53,23 @@ pub(super) struct Chains {
     cwd: PathBuf,
     pub(super) all: Vec<Chain>,
     by_path: HashMap<PathBuf, usize>,
-    /// For each turn of the transcript: its number, what was seen of it, and the chains that it edits.
-    turns: Vec<(Seen, Vec<usize>)>,
+    /// What was seen of each turn of the transcript.
+    turns: Vec<Seen>,
+    /// The chains that the turns edit, those of the first turn first.
+    edited: Vec<u32>,
 }
 
-/// What the chains were made from; another value means that the turn's steps may be others.
-type Seen = (u32, usize, usize, usize);
+/// A turn that was taken in. There may be tens of thousands.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    turn: u32,
+    /// Its revision: while that is the same, its steps are.
+    revision: u64,
+    /// How many edits, applied edits and known texts it had: while these are the same, its steps are.
+    counts: [u32; 3],
+    /// Where its chains end in `Chains::edited`; they begin where those of the turn before it end.
+    edited: u32,
+}
 
 impl Chains {
     pub(super) fn new(cwd: &Path) -> Self {
@@ -66,42 +77,50 @@ impl Chains {
     }
 
     /// Takes in what the transcript has more by now, and again the turns that changed.
-    pub(super) fn update(&mut self, turns: &[TurnRecord], texts: &dyn Texts) {
-        let same = self.turns.iter().zip(turns).take_while(|(old, new)| old.0 == seen(new)).count();
+    pub(super) fn update(&mut self, turns: &dyn TurnList, texts: &dyn Texts) {
+        let mut same = 0;
+        while let Some(seen) = self.turns.get_mut(same)
+            && seen.is_still(same, turns)
+        {
+            same += 1;
+        }
         if same < self.turns.len() {
             self.turns.truncate(same);
+            self.edited.truncate(self.turns.last().map_or(0, |seen| seen.edited as usize));
             for chain in &mut self.all {
-                chain.forget_from(same);
+                chain.forget_from(same as u32);
             }
         }
-        for (place, record) in turns.iter().enumerate().skip(same) {
-            let edited = self.take_turn(place, record, texts);
-            self.turns.push((seen(record), edited));
+        for place in same..turns.len() {
+            let Some(record) = turns.record(place) else { break };
+            let edited = self.take_turn(place as u32, &record, texts);
+            self.edited.extend(edited);
+            self.turns.push(Seen::new(&record, self.edited.len() as u32));
         }
     }
 
-    fn take_turn(&mut self, turn: usize, record: &TurnRecord, texts: &dyn Texts) -> Vec<usize> {
+    fn take_turn(&mut self, turn: u32, record: &TurnRecord, texts: &dyn Texts) -> Vec<u32> {
         let mut edited = Vec::new();
-        let mut of_call: HashMap<&str, usize> = HashMap::new();
+        let mut of_call: HashMap<&str, u32> = HashMap::new();
         let mut known = record.known_texts.iter().enumerate().peekable();
         for (at, edit) in record.edits.iter().enumerate() {
             while let Some((place, (edits, text))) = known.next_if(|(_, (before, _))| *before <= at)
             {
                 let chain = self.chain(&text.path, texts);
-                self.push(chain, Step { turn, what: What::Known { at: place, edits: *edits } });
+                self.push(chain, Step { turn, what: known_at(place, *edits) });
             }
             let next = of_call.entry(edit.call_id.as_str()).or_default();
             let nth = *next;
             *next += 1;
             if edit.outcome == EditOutcome::Applied {
                 let chain = self.chain(&edit.path, texts);
-                self.push(chain, Step { turn, what: What::Edit { at, nth } });
-                edited.push(chain);
+                self.push(chain, Step { turn, what: What::Edit { at: at as u32, nth } });
+                edited.push(chain as u32);
             }
         }
         for (place, (edits, text)) in known {
             let chain = self.chain(&text.path, texts);
-            self.push(chain, Step { turn, what: What::Known { at: place, edits: *edits } });
+            self.push(chain, Step { turn, what: known_at(place, *edits) });
         }
         edited.sort_unstable();
         edited.dedup();
@@ -135,14 +154,17 @@ impl Chains {
     }
 
     /// The chains that a turn edits.
-    pub(super) fn edited_in(&self, turn: usize) -> &[usize] {
-        self.turns.get(turn).map_or(&[], |(_, edited)| edited)
+    pub(super) fn edited_in(&self, turn: usize) -> impl Iterator<Item = usize> + use<> {
+        let end = |turn: usize| self.turns.get(turn).map_or(0, |seen| seen.edited as usize);
+        let edited = turn.checked_sub(1).map_or(0, end)..end(turn);
+        let edited = self.edited.get(edited).unwrap_or_default().to_vec();
+        edited.into_iter().map(|chain| chain as usize)
     }
 }
 
 impl Chain {
     /// Forgets the steps of the turns from this place on.
-    fn forget_from(&mut self, turn: usize) {
+    fn forget_from(&mut self, turn: u32) {
         let kept = self.steps.partition_point(|step| step.turn < turn);
         self.steps.truncate(kept);
         self.forward.retain(|at, _| *at <= kept);
@@ -156,7 +178,7 @@ impl Chain {
     }
 
     /// How many steps stand before an edit of a turn.
-    fn steps_before(&self, turn: usize, edit: usize) -> usize {
+    fn steps_before(&self, turn: u32, edit: u32) -> usize {
         self.steps.partition_point(|step| match step.what {
             What::Edit { at, .. } => (step.turn, at) < (turn, edit),
             What::Known { edits, .. } => (step.turn, edits) <= (turn, edit),
@@ -164,16 +186,38 @@ impl Chain {
     }
 
     /// Where the steps of a turn stand.
-    pub(super) fn steps_of(&self, turn: usize) -> std::ops::Range<usize> {
+    pub(super) fn steps_of(&self, turn: u32) -> std::ops::Range<usize> {
         let from = self.steps.partition_point(|step| step.turn < turn);
         let to = self.steps.partition_point(|step| step.turn <= turn);
         from..to
     }
 }
 
-fn seen(record: &TurnRecord) -> Seen {
-    let applied = record.applied_edits().count();
-    (record.turn, record.edits.len(), applied, record.known_texts.len())
+impl Seen {
+    fn new(record: &TurnRecord, edited: u32) -> Self {
+        let applied = record.applied_edits().count();
+        let counts = [record.edits.len(), applied, record.known_texts.len()].map(|n| n as u32);
+        Self { turn: record.turn, revision: record.revision, counts, edited }
+    }
+
+    /// Whether the turn at this place is still the one that was seen, with the same steps.
+    fn is_still(&mut self, at: usize, turns: &dyn TurnList) -> bool {
+        let Some(TurnKey { turn, revision, .. }) = turns.key(at) else { return false };
+        if (self.turn, self.revision) != (turn, revision) {
+            let Some(now) = turns.record(at).map(|record| Self::new(&record, self.edited)) else {
+                return false;
+            };
+            if (now.turn, now.counts) != (self.turn, self.counts) {
+                return false;
+            }
+            *self = now;
+        }
+        true
+    }
+}
+
+fn known_at(at: usize, edits: usize) -> What {
+    What::Known { at: at as u32, edits: edits as u32 }
 }
 
 /// Answers what one chain's file held, from the log and the texts around it.
@@ -181,7 +225,7 @@ pub(super) struct Walk<'a> {
     pub(super) chains: &'a mut Chains,
     /// Which chain.
     pub(super) this: usize,
-    pub(super) turns: &'a [TurnRecord],
+    pub(super) turns: &'a dyn TurnList,
     pub(super) texts: &'a dyn Texts,
 }
 
@@ -202,13 +246,15 @@ impl Walk<'_> {
     pub(super) fn body(&self, at: usize) -> Option<Arc<EditBody>> {
         let step = self.step_at(at)?;
         let What::Edit { at, nth } = step.what else { return None };
-        self.texts.edit_body(self.turns.get(step.turn)?.edits.get(at)?, nth)
+        let record = self.turns.record(step.turn as usize)?;
+        self.texts.edit_body(record.edits.get(at as usize)?, nth as usize)
     }
 
     /// The whole text that a step tells; unknown if it is an edit.
     fn known(&self, step: Step) -> State {
         let What::Known { at, .. } = step.what else { return State::Unknown };
-        let known = self.turns.get(step.turn).and_then(|record| record.known_texts.get(at));
+        let Some(record) = self.turns.record(step.turn as usize) else { return State::Unknown };
+        let known = record.known_texts.get(at as usize);
         known.map_or(State::Unknown, |(_, known)| self.texts.known_text(known))
     }
 
@@ -259,7 +305,7 @@ impl Walk<'_> {
     }
 
     /// What the file held that an edit moved away.
-    fn before_move(&mut self, origin: &str, turn: usize, edit: usize) -> State {
+    fn before_move(&mut self, origin: &str, turn: u32, edit: u32) -> State {
         let origin = self.texts.real_path(&resolve(&self.chains.cwd, origin));
         let Some(chain) = self.chains.of_path(&origin) else { return self.texts.at_base(&origin) };
         // Only earlier steps are looked at, so a circle of moves comes to an end.

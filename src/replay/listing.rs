@@ -7,7 +7,7 @@ use super::{State, Texts};
 use crate::content::{Changes, ContentId, FileChange, Pair};
 use crate::session::event::{AppliedHunk, EditAction, EditBody, SNAPSHOT_TOOL};
 use crate::session::path::{PathRules, cmp_utf16, escape_name, resolve};
-use crate::session::transcript::TurnRecord;
+use crate::session::transcript::TurnList;
 use crate::session::{ChangedFile, ChangesSource, FileStatus, Origin};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Listing<'a> {
     pub(super) rules: &'a PathRules,
     pub(super) chains: &'a mut Chains,
-    pub(super) turns: &'a [TurnRecord],
+    pub(super) turns: &'a dyn TurnList,
     pub(super) texts: &'a dyn Texts,
 }
 
@@ -37,7 +37,7 @@ impl Listing<'_> {
     pub(super) fn turn(&mut self, turn: usize) -> Changes {
         let mut files = Vec::new();
         let mut moved_away = HashSet::new();
-        for chain in self.chains.edited_in(turn).to_vec() {
+        for chain in self.chains.edited_in(turn) {
             if let Some(net) = self.net(chain, turn) {
                 moved_away.extend(net.origin.clone());
                 files.push((chain, net));
@@ -65,7 +65,7 @@ impl Listing<'_> {
     /// From the first to the last edit of a chain in a turn; known texts may stand between.
     fn edits(&self, chain: usize, turn: usize) -> Option<Range<usize>> {
         let chain = self.chains.all.get(chain)?;
-        let steps = chain.steps_of(turn);
+        let steps = chain.steps_of(turn as u32);
         let is_edit = |at: &usize| {
             chain.steps.get(*at).is_some_and(|step| matches!(step.what, What::Edit { .. }))
         };
@@ -101,7 +101,7 @@ impl Listing<'_> {
     fn held_before(&mut self, path: &Path, turn: usize) -> State {
         let Some(chain) = self.chains.of_path(path) else { return self.texts.at_base(path) };
         let edits = self.edits(chain, turn);
-        let end = self.chains.all.get(chain).map_or(0, |chain| chain.steps_of(turn).end);
+        let end = self.chains.all.get(chain).map_or(0, |chain| chain.steps_of(turn as u32).end);
         let mut walk = self.walk(chain);
         match edits {
             Some(edits) => before_edits(&mut walk, &edits),
@@ -149,12 +149,12 @@ impl Listing<'_> {
     /// Who changed a file in a turn: a tool, if any of its edits is a tool's own. What only the
     /// agent's snapshots show is a command's, where one ran.
     fn origin(&self, chain: usize, turn: usize) -> Origin {
-        let Some(record) = self.turns.get(turn) else { return Origin::default() };
+        let Some(record) = self.turns.record(turn) else { return Origin::default() };
         let Some(chain) = self.chains.all.get(chain) else { return Origin::default() };
-        let steps = chain.steps.get(chain.steps_of(turn)).unwrap_or_default();
+        let steps = chain.steps.get(chain.steps_of(turn as u32)).unwrap_or_default();
         let by_tool = steps.iter().any(|step| {
             let What::Edit { at, .. } = step.what else { return false };
-            record.edits.get(at).is_some_and(|edit| edit.tool != SNAPSHOT_TOOL)
+            record.edits.get(at as usize).is_some_and(|edit| edit.tool != SNAPSHOT_TOOL)
         });
         match (by_tool, record.ran_shell()) {
             (true, _) => Origin::Tool,

@@ -14,7 +14,7 @@ mod locate;
 use crate::content::Changes;
 use crate::session::event::{Edit, EditBody, KnownText};
 use crate::session::path::PathRules;
-use crate::session::transcript::{Transcript, TurnRecord};
+use crate::session::transcript::{TranscriptOf, TurnList, TurnRecord};
 use chain::Chains;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,20 +74,23 @@ impl Replay {
         Self { rules, chains, revision: None }
     }
 
-    /// The changed files of a turn (by number), net: what it changed and changed back is not
-    /// listed. `turns` are all turns of the transcript; none where it has no such turn.
-    pub fn turn(&mut self, turn: u32, turns: &[TurnRecord], texts: &dyn Texts) -> Option<Changes> {
-        self.revision = None;
-        self.chains.update(turns, texts);
-        self.list(turn, turns, texts)
+    /// The changed files of a turn of which nothing but its own record is known.
+    pub fn alone(rules: PathRules, record: &TurnRecord, texts: &dyn Texts) -> Option<Changes> {
+        let mut replay = Self::new(rules);
+        let turns = vec![record.clone()];
+        replay.chains.update(&turns, texts);
+        replay.list(record.turn, &turns, texts)
     }
 
-    /// As `turn`. The turns are looked through only where the transcript has changed, so that to ask
-    /// for one after the other does not cost their number times their number.
-    pub fn turn_of(
+    /// The changed files of a turn (by number), net: what it changed and changed back is not
+    /// listed. None where the transcript has no such turn.
+    ///
+    /// The turns are looked through only where the transcript has changed, so that to ask for one
+    /// after the other does not cost their number times their number.
+    pub fn turn(
         &mut self,
         turn: u32,
-        transcript: &Transcript,
+        transcript: &TranscriptOf<impl TurnList>,
         texts: &dyn Texts,
     ) -> Option<Changes> {
         if self.revision != Some(transcript.revision) {
@@ -97,8 +100,8 @@ impl Replay {
         self.list(turn, &transcript.turns, texts)
     }
 
-    fn list(&mut self, turn: u32, turns: &[TurnRecord], texts: &dyn Texts) -> Option<Changes> {
-        let place = turns.binary_search_by_key(&turn, |record| record.turn).ok()?;
+    fn list(&mut self, turn: u32, turns: &dyn TurnList, texts: &dyn Texts) -> Option<Changes> {
+        let place = turns.find(turn)?;
         let mut listing =
             listing::Listing { rules: &self.rules, chains: &mut self.chains, turns, texts };
         Some(listing.turn(place))

@@ -1,13 +1,14 @@
 //! What any agent's log tells, in neutral words. A format's reader gives these; `Transcript` adds them up.
 
 use super::{Branch, CommandOutcome, TurnState};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One thing that a log tells.
 ///
 /// Turn numbers are 1-based. A format whose log is not a plain sequence (branches, upserts, a data
 /// base) may send `Reset` and then everything again.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LogEvent {
     /// Forget all that was told before.
     Reset,
@@ -116,8 +117,34 @@ pub enum LogEvent {
     },
 }
 
+impl LogEvent {
+    /// The turn that this belongs to; none where it tells of the session.
+    pub fn turn(&self) -> Option<u32> {
+        match self {
+            Self::TurnStart { turn, .. }
+            | Self::Prompt { turn, .. }
+            | Self::TurnEnd { turn, .. }
+            | Self::EditSettled { turn, .. }
+            | Self::CommandSettled { turn, .. }
+            | Self::Presented { turn, .. }
+            | Self::ChangesNoticed { turn }
+            | Self::ToolSettled { turn }
+            | Self::Trees { turn, .. } => Some(*turn),
+            Self::Edit(edit) => Some(edit.turn),
+            Self::Command(command) => Some(command.turn),
+            Self::KnownText(known) => Some(known.turn),
+            Self::Delegated(call) => Some(call.turn),
+            Self::Reset
+            | Self::Header(_)
+            | Self::Branches(_)
+            | Self::Inherited
+            | Self::RolledBack { .. } => None,
+        }
+    }
+}
+
 /// Something known of the whole session. Every field may be unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// The agent's own session id.
     pub id: Option<String>,
@@ -138,7 +165,7 @@ pub struct Header {
 }
 
 /// Where a row stands in a log, so that it can be read again instead of kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// Byte offset in the stored file: of the line, or of the zstd frame that holds it.
     pub offset: u64,
@@ -156,7 +183,7 @@ pub struct Place {
 pub const SNAPSHOT_TOOL: &str = "snapshot";
 
 /// When something was done, and by whom.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// Milliseconds since the epoch, where the log tells.
     pub at: Option<i64>,
@@ -178,7 +205,7 @@ impl Stamp {
 }
 
 /// A call of a sub-agent that has a log of its own. Told again when more is known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegation {
     /// The turn of the call.
     pub turn: u32,
@@ -193,7 +220,7 @@ pub struct Delegation {
 }
 
 /// One file tool call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
     /// Its turn.
     pub turn: u32,
@@ -212,7 +239,7 @@ pub struct Edit {
 }
 
 /// How a file tool call went. Only `Applied` is a change.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EditOutcome {
     /// No result yet.
     #[default]
@@ -226,7 +253,7 @@ pub enum EditOutcome {
 }
 
 /// Where an edit's texts are.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum EditSource {
     /// In memory.
     Kept(Arc<EditBody>),
@@ -240,7 +267,7 @@ pub enum EditSource {
 }
 
 /// What an edit did to one file. Line ends are as the log has them (often LF for a CRLF file).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditBody {
     /// The change, as an instruction that can be applied to a text.
     pub action: EditAction,
@@ -255,7 +282,7 @@ pub struct EditBody {
 }
 
 /// An edit as an instruction.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EditAction {
     /// Not known beyond the hunks.
     #[default]
@@ -286,7 +313,7 @@ pub enum EditAction {
 }
 
 /// A hunk as a log gives it: lines without numbers, or with.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedHunk {
     /// 1-based first old line where the log gives it.
     pub old_start: Option<u32>,
@@ -299,7 +326,7 @@ pub struct AppliedHunk {
 }
 
 /// A tool call that could have changed files.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// Its turn.
     pub turn: u32,
@@ -314,7 +341,7 @@ pub struct Command {
 }
 
 /// The whole text of a file at a point of the log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownText {
     /// The turn in which the log says so.
     pub turn: u32,
@@ -327,7 +354,7 @@ pub struct KnownText {
 }
 
 /// Where a known text is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KnownTextSource {
     /// The file was not there.
     Absent,

@@ -2,6 +2,7 @@
 //!
 //! The JSON shapes are those of the outside interface: camelCase keys, one to one with `show --json`.
 
+pub mod archive;
 pub mod command;
 pub mod event;
 pub mod path;

@@ -1,27 +1,140 @@
 //! The turn model: log events in, turns out. Pure; one `apply`, no clock and no disk.
 
+use super::archive::{Archive, Entry, Item};
 use super::event::{Command, Edit, EditOutcome, EditSource, Header, KnownText, LogEvent, Place};
 use super::{Branch, CommandOutcome, TurnState};
-use std::collections::HashMap;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// All that a log has told so far, with its turns as they are.
+pub type Transcript = TranscriptOf<Vec<TurnRecord>>;
+
+/// The same, for a session of any length: its older turns can be packed.
+pub type LongTranscript = TranscriptOf<Archive<TurnRecord>>;
 
 /// All that a log has told so far.
 #[derive(Debug, Clone, Default)]
-pub struct Transcript {
+pub struct TranscriptOf<L> {
     /// What is known of the session as a whole.
     pub header: Header,
     /// Which branch this is, where the session has several.
     pub branch: Option<Branch>,
     /// The turns, by ascending number.
-    pub turns: Vec<TurnRecord>,
+    pub turns: L,
     /// Goes up with every change to what stands here, so that a reader can tell whether to look.
     pub revision: u64,
     /// The first turn, by index, that changed since `take_changed`.
     changed_from: Option<usize>,
 }
 
+/// A list of turns, by ascending number.
+pub trait TurnList {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// What can be told at once of the turn at a 0-based index.
+    fn key(&self, at: usize) -> Option<TurnKey>;
+
+    /// The turn at a 0-based index.
+    fn record(&self, at: usize) -> Option<Entry<'_, TurnRecord>>;
+
+    /// The same, to be changed.
+    fn record_mut(&mut self, at: usize) -> Option<&mut TurnRecord>;
+
+    /// Adds a turn before the one at a 0-based index, or at the end.
+    fn insert(&mut self, at: usize, record: TurnRecord);
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The index of the first turn whose number is not lower.
+    fn first_from(&self, turn: u32) -> usize;
+
+    /// The index of a turn, by its number.
+    fn find(&self, turn: u32) -> Option<usize> {
+        let at = self.first_from(turn);
+        self.key(at).is_some_and(|key| key.turn == turn).then_some(at)
+    }
+}
+
+/// What can be told of a turn without unpacking it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnKey {
+    /// 1-based number.
+    pub turn: u32,
+    /// `TurnRecord::revision`.
+    pub revision: u64,
+    /// `TurnRecord::inherited`.
+    pub inherited: bool,
+    /// `TurnRecord::rolled_back`.
+    pub rolled_back: bool,
+}
+
+impl TurnList for Vec<TurnRecord> {
+    fn len(&self) -> usize {
+        Self::len(self)
+    }
+
+    fn key(&self, at: usize) -> Option<TurnKey> {
+        self.get(at).map(Item::key)
+    }
+
+    fn record(&self, at: usize) -> Option<Entry<'_, TurnRecord>> {
+        self.get(at).map(Entry::Whole)
+    }
+
+    fn record_mut(&mut self, at: usize) -> Option<&mut TurnRecord> {
+        self.get_mut(at)
+    }
+
+    fn insert(&mut self, at: usize, record: TurnRecord) {
+        Self::insert(self, at, record);
+    }
+
+    fn first_from(&self, turn: u32) -> usize {
+        self.partition_point(|record| record.turn < turn)
+    }
+}
+
+impl TurnList for Archive<TurnRecord> {
+    fn len(&self) -> usize {
+        Self::len(self)
+    }
+
+    fn key(&self, at: usize) -> Option<TurnKey> {
+        Self::key(self, at)
+    }
+
+    fn record(&self, at: usize) -> Option<Entry<'_, TurnRecord>> {
+        self.get(at)
+    }
+
+    fn record_mut(&mut self, at: usize) -> Option<&mut TurnRecord> {
+        self.get_mut(at)
+    }
+
+    fn insert(&mut self, at: usize, record: TurnRecord) {
+        Self::insert(self, at, record);
+    }
+
+    fn first_from(&self, turn: u32) -> usize {
+        self.partition_point(|key| key.turn < turn)
+    }
+}
+
+impl Item for TurnRecord {
+    type Key = TurnKey;
+
+    fn key(&self) -> TurnKey {
+        let Self { turn, revision, inherited, rolled_back, .. } = *self;
+        TurnKey { turn, revision, inherited, rolled_back }
+    }
+}
+
 /// One turn as the log tells it: what was said and done, not what the disk shows.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
 pub struct TurnRecord {
     /// 1-based number.
@@ -61,7 +174,7 @@ pub struct TurnRecord {
 }
 
 /// A declared deliverable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Presented {
     /// In the agent's spelling.
     pub path: String,
@@ -74,7 +187,7 @@ pub struct Presented {
 }
 
 /// A command and, once there is one, its result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// The call.
     pub call: Command,
@@ -90,7 +203,7 @@ pub struct CommandRecord {
     pub settled: bool,
 }
 
-impl Transcript {
+impl<L: TurnList + Default> TranscriptOf<L> {
     /// An empty one to take this one's place. Its revisions go on from here: a turn that comes again
     /// is another one.
     #[must_use]
@@ -104,27 +217,100 @@ impl Transcript {
         match event {
             LogEvent::Reset => *self = self.anew(),
             LogEvent::Header(header) => self.header.merge(header),
-            LogEvent::TurnStart { turn, at } => {
-                let record = self.turn_mut(turn);
-                // A start that comes again (a resumed log) reopens nothing that has ended.
-                record.started_at = record.started_at.or(at);
+            LogEvent::Branches(branch) => self.branch = Some(branch),
+            LogEvent::Delegated(_) => {}
+            LogEvent::Inherited => {
+                let other = |key: TurnKey| !key.inherited;
+                let turns = self.turns.len();
+                self.mark(turns, other, |record| record.inherited = true);
             }
-            LogEvent::Prompt { turn, text } => {
-                let record = self.turn_mut(turn);
-                if record.prompt.is_empty() {
-                    record.prompt = text;
+            LogEvent::RolledBack { turns } => {
+                let live = |key: TurnKey| !key.rolled_back;
+                self.mark(turns as usize, live, |record| record.rolled_back = true);
+            }
+            event => {
+                if let Some(record) = event.turn().and_then(|turn| self.turn_mut(turn)) {
+                    record.take(event);
                 }
             }
-            LogEvent::TurnEnd { turn, at, state } => {
-                let record = self.turn_mut(turn);
-                record.state = state;
-                record.ended_at = at.or(record.ended_at);
+        }
+    }
+
+    /// Marks the last `most` of those turns that are meant.
+    fn mark(
+        &mut self,
+        most: usize,
+        is_meant: impl Fn(TurnKey) -> bool,
+        change: impl Fn(&mut TurnRecord),
+    ) {
+        let meant = (0..self.turns.len()).rev();
+        let meant = meant.filter(|at| self.turns.key(*at).is_some_and(&is_meant)).take(most);
+        for at in meant.collect::<Vec<_>>() {
+            if let Some(record) = self.turns.record_mut(at) {
+                change(record);
+                self.changed_from = Some(self.changed_from.map_or(at, |first| first.min(at)));
             }
-            LogEvent::Edit(edit) => self.turn_mut(edit.turn).take_edit(edit),
-            LogEvent::EditSettled { turn, call_id, outcome, result, body } => {
-                let record = self.turn_mut(turn);
-                record.tool_settled = true;
-                for edit in record.edits.iter_mut().rev().filter(|e| e.call_id == call_id) {
+        }
+    }
+
+    /// The first turn, by 0-based index, that changed since this was asked last.
+    pub fn take_changed(&mut self) -> Option<usize> {
+        self.changed_from.take()
+    }
+
+    fn turn_mut(&mut self, turn: u32) -> Option<&mut TurnRecord> {
+        let at = self.turns.first_from(turn);
+        if self.turns.key(at).is_none_or(|key| key.turn != turn) {
+            if let Some(before) = at.checked_sub(1).and_then(|at| self.turns.record_mut(at)) {
+                before.give_back();
+            }
+            self.turns.insert(at, TurnRecord { turn, ..TurnRecord::default() });
+        }
+        self.changed_from = Some(self.changed_from.map_or(at, |first| first.min(at)));
+        let record = self.turns.record_mut(at)?;
+        record.revision = self.revision;
+        Some(record)
+    }
+}
+
+impl Transcript {
+    /// The record of a turn, if the log has told of it.
+    pub fn turn(&self, turn: u32) -> Option<&TurnRecord> {
+        self.turns.get(self.turns.find(turn)?)
+    }
+}
+
+impl LongTranscript {
+    /// The record of a turn, if the log has told of it.
+    pub fn turn(&self, turn: u32) -> Option<Entry<'_, TurnRecord>> {
+        self.turns.get(self.turns.find(turn)?)
+    }
+}
+
+/// How many of a list stand before something that goes before those at its end which are later.
+fn standing_before<T>(list: &[T], later: impl Fn(&T) -> bool) -> usize {
+    list.iter().rposition(|one| !later(one)).map_or(0, |last| last + 1)
+}
+
+impl TurnRecord {
+    /// Takes what is told of this turn.
+    fn take(&mut self, event: LogEvent) {
+        match event {
+            // A start that comes again (a resumed log) reopens nothing that has ended.
+            LogEvent::TurnStart { at, .. } => self.started_at = self.started_at.or(at),
+            LogEvent::Prompt { text, .. } => {
+                if self.prompt.is_empty() {
+                    self.prompt = text;
+                }
+            }
+            LogEvent::TurnEnd { at, state, .. } => {
+                self.state = state;
+                self.ended_at = at.or(self.ended_at);
+            }
+            LogEvent::Edit(edit) => self.take_edit(edit),
+            LogEvent::EditSettled { call_id, outcome, result, body, .. } => {
+                self.tool_settled = true;
+                for edit in self.edits.iter_mut().rev().filter(|e| e.call_id == call_id) {
                     edit.outcome = outcome;
                     match (&body, &mut edit.body) {
                         (Some(body), kept) => *kept = EditSource::Kept(Arc::clone(body)),
@@ -135,11 +321,10 @@ impl Transcript {
                     }
                 }
             }
-            LogEvent::Command(call) => self.turn_mut(call.turn).take_command(call),
-            LogEvent::CommandSettled { turn, call_id, exit_code, outcome, result, output } => {
-                let record = self.turn_mut(turn);
-                record.tool_settled = true;
-                let found = record.commands.iter_mut().rev().find(|c| c.call.call_id == call_id);
+            LogEvent::Command(call) => self.take_command(call),
+            LogEvent::CommandSettled { call_id, exit_code, outcome, result, output, .. } => {
+                self.tool_settled = true;
+                let found = self.commands.iter_mut().rev().find(|c| c.call.call_id == call_id);
                 if let Some(command) = found {
                     command.exit_code = exit_code.or(command.exit_code);
                     command.outcome = outcome;
@@ -148,79 +333,35 @@ impl Transcript {
                     command.settled = true;
                 }
             }
-            LogEvent::Presented { turn, call_id, at, files } => {
-                let presented = &mut self.turn_mut(turn).presented;
+            LogEvent::Presented { call_id, at, files, .. } => {
                 for (path, description) in files {
                     let entry = Presented { path, description, call_id: call_id.clone(), at };
-                    match presented.iter_mut().find(|p| p.path == entry.path) {
+                    match self.presented.iter_mut().find(|p| p.path == entry.path) {
                         Some(earlier) => *earlier = entry,
-                        None => presented.push(entry),
+                        None => self.presented.push(entry),
                     }
                 }
             }
-            LogEvent::ChangesNoticed { turn } => self.turn_mut(turn).changes_noticed = true,
-            LogEvent::ToolSettled { turn } => self.turn_mut(turn).tool_settled = true,
-            LogEvent::KnownText(known) => self.turn_mut(known.turn).take_text(known),
-            LogEvent::Branches(branch) => self.branch = Some(branch),
-            LogEvent::Delegated(_) => {}
-            LogEvent::Trees { turn, before, after, git_dir } => {
-                let record = self.turn_mut(turn);
-                if record.tree_before.is_none() {
-                    record.tree_before = before;
+            LogEvent::ChangesNoticed { .. } => self.changes_noticed = true,
+            LogEvent::ToolSettled { .. } => self.tool_settled = true,
+            LogEvent::KnownText(known) => self.take_text(known),
+            LogEvent::Trees { before, after, git_dir, .. } => {
+                if self.tree_before.is_none() {
+                    self.tree_before = before;
                 }
-                record.tree_after = after.or(record.tree_after.take());
-                record.git_dir = git_dir.or(record.git_dir.take());
+                self.tree_after = after.or(self.tree_after.take());
+                self.git_dir = git_dir.or(self.git_dir.take());
             }
-            LogEvent::Inherited => {
-                for record in &mut self.turns {
-                    record.inherited = true;
-                }
-                self.changed_from = Some(0);
-            }
-            LogEvent::RolledBack { turns } => {
-                let live = self.turns.iter_mut().rev().filter(|t| !t.rolled_back);
-                for record in live.take(turns as usize) {
-                    record.rolled_back = true;
-                }
-                self.changed_from = Some(0);
-            }
+            // What is told of the session, or of no turn's own doing.
+            LogEvent::Reset
+            | LogEvent::Header(_)
+            | LogEvent::Branches(_)
+            | LogEvent::Delegated(_)
+            | LogEvent::Inherited
+            | LogEvent::RolledBack { .. } => {}
         }
     }
 
-    /// The first turn, by 0-based index, that changed since this was asked last.
-    pub fn take_changed(&mut self) -> Option<usize> {
-        self.changed_from.take()
-    }
-
-    /// The record of a turn, if the log has told of it.
-    pub fn turn(&self, turn: u32) -> Option<&TurnRecord> {
-        self.turns.binary_search_by_key(&turn, |t| t.turn).ok().and_then(|at| self.turns.get(at))
-    }
-
-    fn turn_mut(&mut self, turn: u32) -> &mut TurnRecord {
-        let at = match self.turns.binary_search_by_key(&turn, |t| t.turn) {
-            Ok(at) => at,
-            Err(at) => {
-                if let Some(before) = at.checked_sub(1).and_then(|at| self.turns.get_mut(at)) {
-                    before.give_back();
-                }
-                self.turns.insert(at, TurnRecord { turn, ..TurnRecord::default() });
-                at
-            }
-        };
-        self.changed_from = Some(self.changed_from.map_or(at, |first| first.min(at)));
-        let record = &mut self.turns[at];
-        record.revision = self.revision;
-        record
-    }
-}
-
-/// How many of a list stand before something that goes before those at its end which are later.
-fn standing_before<T>(list: &[T], later: impl Fn(&T) -> bool) -> usize {
-    list.iter().rposition(|one| !later(one)).map_or(0, |last| last + 1)
-}
-
-impl TurnRecord {
     /// Gives back the room that its lists do not need: little is added to a turn behind which
     /// another begins, and a session may have thousands.
     fn give_back(&mut self) {
@@ -294,21 +435,6 @@ impl Header {
         take(&mut self.base_commit, later.base_commit);
         take(&mut self.agent_version, later.agent_version);
     }
-}
-
-/// The index of the file that a known text or edit names is by path; this gathers the turns that
-/// touched each path, in turn order (file history).
-pub fn turns_by_path(turns: &[TurnRecord]) -> HashMap<&str, Vec<u32>> {
-    let mut map: HashMap<&str, Vec<u32>> = HashMap::new();
-    for record in turns {
-        for edit in record.applied_edits() {
-            let seen = map.entry(edit.path.as_str()).or_default();
-            if seen.last() != Some(&record.turn) {
-                seen.push(record.turn);
-            }
-        }
-    }
-    map
 }
 
 #[cfg(test)]

@@ -25,11 +25,10 @@ impl Commands {
     /// where all have.
     pub(super) fn next(&mut self, reader: &mut Reader) -> Vec<(u32, Vec<RanCommand>)> {
         let Some(told) = &mut self.told else { return Vec::new() };
-        let turns = reader.transcript().turns.iter().rev();
-        let is_told = |turn: u32, revision| told.get(&turn) == Some(&revision);
+        let turns = reader.transcript().turns.keys().rev();
         let todo = turns
-            .filter(|record| !is_told(record.turn, record.revision))
-            .map(|record| (record.turn, record.revision))
+            .map(|key| (key.turn, key.revision))
+            .filter(|(turn, revision)| told.get(turn) != Some(revision))
             .take(MOST);
         let todo: Vec<_> = todo.collect();
         let end = Instant::now() + TIME;

@@ -239,8 +239,7 @@ impl Session {
 
     /// What a turn changed is known better now.
     fn turn_recorded(&mut self, turn: u32) {
-        let turns = &self.reader.transcript().turns;
-        let from = turns.partition_point(|record| record.turn < turn);
+        let from = self.reader.transcript().turns.partition_point(|key| key.turn < turn);
         self.turns_changed(Some(from));
     }
 

@@ -255,7 +255,7 @@ fn fixed(title: String, changes: Changes) -> Vec<Event> {
         SessionInfo { title: Some(title), cwd: Some(changes.cwd.clone()), ..Default::default() };
     vec![
         Event::Info(Box::new(info)),
-        Event::Turns { from: 0, turns: vec![head] },
+        Event::Turns { from: 0, turns: [head].into_iter().collect() },
         Event::Changes {
             turn: 0,
             revision: 0,

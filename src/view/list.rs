@@ -2,11 +2,13 @@
 
 use super::paint::Painter;
 use super::theme::Role;
-use crate::app::{App, Focus, Item, Load, TurnView};
+use crate::app::{App, Focus, Item, Load, TurnHead, TurnView};
+use crate::content::Changes;
 use crate::session::{ChangedFile, FileStatus, Origin, PresentStatus, TurnState};
 use crate::text;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use std::sync::Arc;
 
 pub(super) fn draw(app: &App, area: Rect, painter: &mut Painter<'_>) {
     if area.is_empty() {
@@ -76,8 +78,9 @@ impl Line<'_, '_> {
     fn item(&mut self, app: &App, item: Item) {
         match item {
             Item::Turn(at) => {
-                if let Some(turn) = app.turns.get(at) {
-                    self.turn(turn, app.outline.open == Some(at));
+                if let Some(head) = app.turns.get(at) {
+                    let known = app.opened.get(&head.turn.turn).and_then(TurnView::known);
+                    self.turn(&head, known, app.outline.open == Some(at));
                 }
             }
             Item::Heading(word) => {
@@ -93,15 +96,15 @@ impl Line<'_, '_> {
         }
     }
 
-    fn turn(&mut self, turn: &TurnView, is_open: bool) {
-        let head = &turn.head.turn;
+    fn turn(&mut self, turn: &TurnHead, known: Option<&Arc<Changes>>, is_open: bool) {
+        let head = &turn.turn;
         let marker = if is_open { "▾ " } else { "▸ " };
         let mut x = self.write(self.area.x, marker, Role::Dim);
         if head.turn > 0 {
             x = self.write(x, &format!("{} ", head.turn), Role::Dim);
         }
         let mut badges = Vec::new();
-        let known = turn.known().filter(|changes| !is_open && !changes.files.is_empty());
+        let known = known.filter(|changes| !is_open && !changes.files.is_empty());
         if let Some(changes) = known {
             badges.push((files_word(changes.files.len()), Role::Dim));
         }
@@ -113,10 +116,10 @@ impl Line<'_, '_> {
             TurnState::Blocked => Some(("blocked", Role::Bad)),
         };
         badges.extend(state.map(|(word, role)| (word.to_owned(), role)));
-        if turn.head.rolled_back {
+        if turn.rolled_back {
             badges.push(("rolled back".into(), Role::Dim));
         }
-        if turn.head.inherited {
+        if turn.inherited {
             badges.push(("inherited".into(), Role::Dim));
         }
         let cells = |parts: &[(String, Role)]| -> usize {

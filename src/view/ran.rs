@@ -32,8 +32,8 @@ pub(super) fn draw(app: &App, ran: &Ran, painter: &mut Painter<'_>) {
     let area = overlay(app.size);
     let style = painter.style(Role::Status);
     painter.fill(area, style);
-    let turn = app.turns.iter().rev().find(|turn| turn.head.turn.turn == ran.turn);
-    let commands = turn.map_or(&[][..], |turn| &turn.head.turn.commands);
+    let head = app.place_of(ran.turn).and_then(|at| app.turns.get(at));
+    let commands = head.as_ref().map_or(&[][..], |head| &head.turn.commands);
     let mut panel = Panel { painter, area, style };
     match &ran.output {
         Some(printed) => panel.output(commands.get(ran.view.cursor), printed),
