@@ -10,8 +10,10 @@
 
 use super::Output;
 use super::ids::hashed;
+use crate::session::archive::{Archive, Item};
 use crate::session::event::{EditOutcome, Header, LogEvent};
 use crate::session::{Branch, TurnState};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
@@ -22,6 +24,8 @@ pub(super) const ROOT: usize = 0;
 #[derive(Debug)]
 pub(super) struct Branches {
     turns: Vec<Turn>,
+    /// What was told of each turn.
+    events: Archive<Events>,
     /// Each entry's turn, and when it was written (the low bits), by its id's hash: a log has
     /// many entries, and their ids are long.
     entries: HashMap<u64, (u32, Option<NonZeroU32>)>,
@@ -52,17 +56,27 @@ struct Turn {
     /// Another turn goes on from here.
     goes_on: bool,
     number: u32,
-    events: Vec<LogEvent>,
     state: TurnState,
     last_at: Option<i64>,
     /// Calls without a result.
-    waiting: usize,
+    waiting: u32,
+}
+
+/// What was told of one turn, in order.
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
+struct Events(Vec<LogEvent>);
+
+impl Item for Events {
+    type Key = ();
+
+    fn key(&self) {}
 }
 
 impl Default for Branches {
     fn default() -> Self {
         Self {
             turns: vec![Turn::default()],
+            events: std::iter::once(Events::default()).collect(),
             entries: HashMap::new(),
             live: ROOT,
             tips: vec![ROOT],
@@ -131,9 +145,9 @@ impl Branches {
         self.turns.get(turn).map_or(TurnState::Open, |turn| turn.state)
     }
 
-    /// What was told of a turn so far.
-    pub(super) fn events(&self, turn: usize) -> &[LogEvent] {
-        self.turns.get(turn).map_or(&[], |turn| &turn.events)
+    /// Whether anything of the kind was told of a turn so far.
+    pub(super) fn has_told(&self, turn: usize, is_meant: impl Fn(&LogEvent) -> bool) -> bool {
+        self.events.get(turn).is_some_and(|events| events.0.iter().any(is_meant))
     }
 
     /// Tells something of the session as a whole.
@@ -153,10 +167,8 @@ impl Branches {
         let number = self.number(parent).saturating_add(1);
         let turn = self.turns.len();
         let branch = self.branch_behind(parent, turn);
-        if let Some(before) = self.turns.last_mut() {
-            // Little is added to it any more, and a session may have thousands of turns.
-            before.events.shrink_to_fit();
-        }
+        self.events.push(Events::default());
+        self.events.pack();
         self.turns.push(Turn { parent: Some(parent), branch, number, ..Turn::default() });
         self.make_live(turn, out);
         self.tell(turn, LogEvent::TurnStart { turn: number, at }, out);
@@ -179,7 +191,9 @@ impl Branches {
             if heard {
                 out.events.push(event.clone());
             }
-            turn.events.push(event);
+        }
+        if let Some(events) = self.events.get_mut(turn) {
+            events.0.push(event);
         }
     }
 
@@ -253,9 +267,9 @@ impl Branches {
         out.events.push(LogEvent::Header(self.header.clone()));
         self.told = None;
         for turn in self.path(self.shown()).into_iter().rev() {
-            let events = self.events(turn);
-            out.events.extend(events.iter().cloned());
-            self.told_again += events.len();
+            let Some(events) = self.events.get(turn) else { continue };
+            out.events.extend(events.0.iter().cloned());
+            self.told_again += events.0.len();
         }
         self.told_again += 1;
     }

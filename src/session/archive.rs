@@ -286,13 +286,14 @@ impl<T: Item> Archive<T> {
             self.close(page);
         }
         while self.tail.len() >= self.tried + AGAIN && self.tail.len() > KEPT {
-            let len = page_len(self.tail.get(..self.tail.len() - KEPT).unwrap_or_default());
-            self.tried = if len == 0 { self.tail.len() } else { 0 };
-            if len > 0 {
-                let rest = self.tail.split_off(len);
-                let items = Items::Whole(std::mem::replace(&mut self.tail, rest));
-                self.pages.push(Page { first: self.packed_len(), len, items });
-                self.close(self.pages.len() - 1);
+            let first = self.packed_len();
+            let may_go = self.tail.get(..self.tail.len() - KEPT).unwrap_or_default();
+            if let Some((len, items)) = page(may_go) {
+                self.pages.push(Page { first, len, items });
+                self.tail.drain(..len);
+                self.tried = 0;
+            } else {
+                self.tried = self.tail.len();
             }
         }
     }
@@ -315,7 +316,8 @@ impl<T: Item> Archive<T> {
     fn close(&mut self, place: usize) {
         if let Some(page) = self.pages.get_mut(place)
             && let Items::Whole(items) = &page.items
-            && let Some(packed) = packed(items)
+            && let Ok(json) = serde_json::to_vec(items)
+            && let Some(packed) = packed(items, &json)
         {
             page.items = packed;
         }
@@ -329,24 +331,25 @@ impl<T: Item> Archive<T> {
     }
 }
 
-/// How many of these items make the next page; 0 if they are too few.
-fn page_len<T: Item>(items: &[T]) -> usize {
-    let mut bytes = 0;
-    for (at, item) in items.iter().enumerate() {
-        bytes += serde_json::to_vec(item).map_or(0, |json| json.len());
-        if bytes >= PAGE_BYTES || at + 1 == PAGE {
-            return at + 1;
-        }
-    }
-    0
-}
-
 /// The lowest level: a higher one makes such pages no smaller.
 const LEVEL: i32 = 1;
 
-fn packed<T: Item>(items: &[T]) -> Option<Items<T>> {
-    let json = serde_json::to_vec(items).ok()?;
-    let bytes = zstd::bulk::compress(&json, LEVEL).ok()?.into();
+/// The first of these items, packed, and how many they are; none where they are too few for a page.
+fn page<T: Item>(items: &[T]) -> Option<(usize, Items<T>)> {
+    let mut json = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        json.push(if at == 0 { b'[' } else { b',' });
+        serde_json::to_writer(&mut json, item).ok()?;
+        if json.len() >= PAGE_BYTES || at + 1 == PAGE {
+            json.push(b']');
+            return Some((at + 1, packed(items.get(..=at)?, &json)?));
+        }
+    }
+    None
+}
+
+fn packed<T: Item>(items: &[T], json: &[u8]) -> Option<Items<T>> {
+    let bytes = zstd::bulk::compress(json, LEVEL).ok()?.into();
     Some(Items::Packed { keys: items.iter().map(Item::key).collect(), bytes, len: json.len() })
 }
 
