@@ -8,11 +8,14 @@ use crate::log::open::LogFile;
 use crate::log::tail::{Opened, TailEvent, TailState};
 use crate::reader::{ReadOptions, Reader};
 use crate::record::RecordEvent;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{
+    Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel, sync_channel,
+};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -37,16 +40,27 @@ pub(super) enum Ask {
     Read(Box<LogFile>),
 }
 
-/// So many slices of a log wait for the session at most, as long as it takes one within this time:
-/// who follows the log can be ahead of it by far, and whoever leaves waits for nobody.
+/// So many slices of a log wait for the session at most, while there is more of the log to read: who
+/// reads it can be ahead of the session by far.
 const WAITING: usize = 2;
+/// Behind a log that was read to its end, a slice waits so long at most: others are told of it too.
 const HOLD_UP: Duration = Duration::from_millis(20);
 
-/// Tells a session what its log tells, and waits while that is more than it takes.
-pub(super) fn teller(asks: Sender<Ask>) -> impl Fn(TailEvent) + std::marker::Send {
-    let waiting = RefCell::new(VecDeque::new());
+/// Tells a session what its log tells, and waits while that is more than it takes; `left` says that
+/// the session is left, so that nothing is waited for.
+pub(super) fn teller(
+    asks: Sender<Ask>,
+    left: Arc<AtomicBool>,
+) -> impl Fn(TailEvent) + std::marker::Send {
+    let waiting = RefCell::new(VecDeque::<Receiver<()>>::new());
+    let is_live = Cell::new(false);
     move |event| {
         let is_slice = matches!(event, TailEvent::Output(_) | TailEvent::Behind(_));
+        match event {
+            TailEvent::CaughtUp => is_live.set(true),
+            TailEvent::Progress(_) => is_live.set(false),
+            _ => {}
+        }
         // The session's thread is gone only when the program ends.
         let _ = asks.send(Ask::Tail(event));
         if is_slice {
@@ -55,7 +69,10 @@ pub(super) fn teller(asks: Sender<Ask>) -> impl Fn(TailEvent) + std::marker::Sen
             let mut waiting = waiting.borrow_mut();
             waiting.push_back(taken);
             if let Some(oldest) = (waiting.len() > WAITING).then(|| waiting.pop_front()).flatten() {
-                let _ = oldest.recv_timeout(HOLD_UP);
+                while let Err(RecvTimeoutError::Timeout) = oldest.recv_timeout(HOLD_UP)
+                    && !is_live.get()
+                    && !left.load(Ordering::Relaxed)
+                {}
             }
         }
     }
@@ -255,13 +272,19 @@ mod tests {
     use crate::log::Output;
     use std::time::Instant;
 
-    #[test]
-    fn who_follows_a_log_waits_a_while_for_a_session_that_takes_nothing() {
-        let (asks, asked) = channel();
-        let tell = teller(asks);
+    /// A follower that has told as much as may wait for a session that takes nothing.
+    fn ahead() -> (impl Fn(TailEvent), Receiver<Ask>, Arc<AtomicBool>) {
+        let ((asks, asked), left) = (channel(), Arc::<AtomicBool>::default());
+        let tell = teller(asks, Arc::clone(&left));
         for _ in 0..WAITING {
             tell(TailEvent::Output(Output::default()));
         }
+        (tell, asked, left)
+    }
+
+    #[test]
+    fn who_follows_a_log_is_not_held_up_for_long_by_a_session_that_takes_nothing() {
+        let (tell, asked, _) = ahead();
         tell(TailEvent::CaughtUp);
         let start = Instant::now();
         tell(TailEvent::Behind(Output::default()));
@@ -277,5 +300,28 @@ mod tests {
         }
         let for_each = start.elapsed() / 50;
         assert!(for_each < HOLD_UP, "what was taken is waited for: {for_each:?}");
+    }
+
+    #[test]
+    fn who_reads_a_log_waits_until_the_session_takes_what_was_told_or_is_left() {
+        let later = |act: Box<dyn FnOnce() + std::marker::Send>| {
+            thread::spawn(move || {
+                thread::sleep(5 * HOLD_UP);
+                act();
+            })
+        };
+        let (tell, asked, _) = ahead();
+        let start = Instant::now();
+        let session = later(Box::new(move || asked.into_iter().for_each(drop)));
+        tell(TailEvent::Output(Output::default()));
+        assert!(start.elapsed() >= 5 * HOLD_UP, "{:?}", start.elapsed());
+        drop(tell);
+        session.join().unwrap();
+        let (tell, _asked, left) = ahead();
+        let start = Instant::now();
+        let leaving = later(Box::new(move || left.store(true, Ordering::Relaxed)));
+        tell(TailEvent::Output(Output::default()));
+        assert!(start.elapsed() >= 5 * HOLD_UP, "{:?}", start.elapsed());
+        leaving.join().unwrap();
     }
 }

@@ -28,6 +28,7 @@ use sessions::BriefJob;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use std::io::{self, BufWriter, Stdout};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -177,8 +178,16 @@ struct World {
     briefer: Newest<BriefJob>,
     /// The session's thread; none where there is no log.
     asks: Option<Sender<Ask>>,
+    /// The session is left: who follows its log waits for nothing.
+    left: Arc<AtomicBool>,
     /// Dropping it stops the follower.
     tail: Option<tail::Tail>,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.left.store(true, Ordering::Relaxed);
+    }
 }
 
 impl World {
@@ -197,6 +206,7 @@ impl World {
             searcher: workers::searcher(Arc::clone(send))?,
             briefer: sessions::briefer(Arc::clone(send))?,
             asks: None,
+            left: Arc::default(),
             tail: None,
         };
         match opening {
@@ -219,7 +229,8 @@ impl World {
                 // A branch is chosen to be looked at: what goes on is another one.
                 let record = settings.record.clone().filter(|_| options.branch.is_none());
                 let asks = follow::start(options, objects, Arc::clone(send))?;
-                let (tell, kept) = (follow::teller(asks.clone()), asks.clone());
+                let tell = follow::teller(asks.clone(), Arc::clone(&world.left));
+                let kept = asks.clone();
                 recorder = record.map(|options| {
                     Recorder::start(options, move |event| {
                         let _ = kept.send(Ask::Recorded(event));
