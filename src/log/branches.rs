@@ -50,9 +50,9 @@ const TOLD_AGAIN: usize = 100_000;
 #[derive(Debug, Default)]
 struct Turn {
     /// The turn before it on its branch.
-    parent: Option<usize>,
+    parent: Option<u32>,
     /// Its branch, by 0-based place.
-    branch: usize,
+    branch: u32,
     /// Another turn goes on from here.
     goes_on: bool,
     number: u32,
@@ -169,7 +169,8 @@ impl Branches {
         let branch = self.branch_behind(parent, turn);
         self.events.push(Events::default());
         self.events.pack();
-        self.turns.push(Turn { parent: Some(parent), branch, number, ..Turn::default() });
+        let (parent, branch) = (Some(parent as u32), branch as u32);
+        self.turns.push(Turn { parent, branch, number, ..Turn::default() });
         self.make_live(turn, out);
         self.tell(turn, LogEvent::TurnStart { turn: number, at }, out);
         turn
@@ -211,7 +212,7 @@ impl Branches {
         if turn == self.live {
             return;
         }
-        let goes_on = self.turns.get(turn).and_then(|turn| turn.parent) == Some(self.live);
+        let goes_on = self.before(turn) == Some(self.live);
         self.live = turn;
         if goes_on || self.chosen_tip().is_some() {
             return;
@@ -236,7 +237,7 @@ impl Branches {
     }
 
     fn branch(&self) -> Branch {
-        let number = |turn: usize| self.turns.get(turn).map_or(0, |turn| turn.branch as u32) + 1;
+        let number = |turn: usize| self.turns.get(turn).map_or(0, |turn| turn.branch) + 1;
         Branch {
             shown: number(self.shown()),
             live: number(self.live),
@@ -253,7 +254,7 @@ impl Branches {
             self.stale |= self.chosen == Some(self.tips.len() as u32);
             return self.tips.len() - 1;
         }
-        let branch = before.branch;
+        let branch = before.branch as usize;
         if let Some(tip) = self.tips.get_mut(branch) {
             *tip = turn;
         }
@@ -288,7 +289,7 @@ impl Branches {
                 return true;
             }
             let Some(record) = self.turns.get(here) else { return false };
-            at = record.parent.filter(|_| record.number > number);
+            at = record.parent.filter(|_| record.number > number).map(|turn| turn as usize);
         }
         false
     }
@@ -307,8 +308,12 @@ impl Branches {
 
     /// A turn and those before it on its branch, last first.
     fn path(&self, turn: usize) -> Vec<usize> {
-        let parent = |turn: &usize| self.turns.get(*turn).and_then(|turn| turn.parent);
-        std::iter::successors(Some(turn), parent).collect()
+        std::iter::successors(Some(turn), |turn| self.before(*turn)).collect()
+    }
+
+    /// The turn before a turn on its branch.
+    fn before(&self, turn: usize) -> Option<usize> {
+        self.turns.get(turn)?.parent.map(|turn| turn as usize)
     }
 }
 

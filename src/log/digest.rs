@@ -63,7 +63,7 @@ pub(super) struct Digester<F> {
 }
 
 /// A digest is handed on when it holds so many bytes.
-const FULL: usize = 256 << 10;
+const FULL: usize = 64 << 10;
 
 impl<F: FnMut(Digest) -> Digest> Digester<F> {
     /// `hand_on` takes a digest and gives an empty one. The text may begin inside a line.
