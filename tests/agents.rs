@@ -45,7 +45,7 @@ fn read_as(format: &'static dyn LogFormat, path: &Path, bytes: Vec<u8>) -> Log {
     if let Some(whole) =
         format.whole().filter(|w| w.recognizes(path, &bytes[..bytes.len().min(4096)]))
     {
-        whole.read(path, None, &mut out).unwrap();
+        whole.read(path, None, &mut out, &mut |_| true).unwrap();
     } else {
         let mut reader = format.reader_at(path);
         let mut offset = 0;

@@ -46,7 +46,7 @@ impl Opened {
 
     fn read_whole(format: &'static dyn LogFormat, path: &Path, session: Option<&str>) -> Self {
         let mut out = Output::default();
-        format.whole().unwrap().read(path, session, &mut out).unwrap();
+        format.whole().unwrap().read(path, session, &mut out, &mut |_| true).unwrap();
         Self::told(format, Vec::new(), out)
     }
 

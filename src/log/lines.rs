@@ -23,7 +23,7 @@ pub(super) struct Lines {
 }
 
 /// A step ends when it has told so many events: each of them stands in memory until it is taken.
-const ENOUGH: usize = 1024;
+pub(super) const ENOUGH: usize = 1024;
 
 /// So many of the last bytes read are remembered.
 const REMEMBERED: usize = 256;

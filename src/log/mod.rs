@@ -35,6 +35,7 @@ pub mod tail;
 pub(crate) mod timestamp;
 mod unified;
 mod watch;
+mod whole;
 
 pub use companions::Companion;
 pub use patch_text::patched_paths;
@@ -120,9 +121,22 @@ pub trait WholeLog: Sync {
     fn version(&self, path: &Path) -> io::Result<u64>;
 
     /// Reads it all; `session` picks one where the log holds several (none: the newest). The
-    /// events begin with `Reset`.
-    fn read(&self, path: &Path, session: Option<&str>, out: &mut Output) -> io::Result<()>;
+    /// events begin with `Reset`. Now and then `so_far` is given what has been told by then, and
+    /// may take it away: a log may tell more than memory should hold at once.
+    ///
+    /// # Errors
+    /// It cannot be read, or `so_far` says that nobody wants more of it (`Interrupted`).
+    fn read(
+        &self,
+        path: &Path,
+        session: Option<&str>,
+        out: &mut Output,
+        so_far: &mut SoFar<'_>,
+    ) -> io::Result<()>;
 }
+
+/// Takes what a log that is read as a whole has told so far, or not; says whether to go on.
+pub type SoFar<'a> = dyn FnMut(&mut Output) -> bool + 'a;
 
 /// Where agents keep their things, taken from the environment once, at the start.
 #[derive(Debug, Clone, Default)]

@@ -4,6 +4,7 @@ use super::companions::Companions;
 use super::lines::Lines;
 use super::newest::newest_turn;
 use super::source::{Rows, Stored};
+use super::whole::Whole;
 use super::{FORMATS, LogFormat, Output, WholeLog};
 use std::fmt;
 use std::io;
@@ -96,19 +97,14 @@ pub struct LogFile {
 enum Body {
     /// None: it is read without the logs of its sub-agents.
     Lines(Box<Lines>, Option<Companions>),
-    Whole {
-        format: &'static dyn LogFormat,
-        whole: &'static dyn WholeLog,
-        session: Option<String>,
-        version: Option<u64>,
-    },
+    Whole(Whole),
 }
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Lines(..) => "Lines",
-            Self::Whole { .. } => "Whole",
+            Self::Whole(_) => "Whole",
         })
     }
 }
@@ -126,7 +122,7 @@ impl LogFile {
         let unreadable = |cause| LogError::Unreadable { path: path.to_owned(), cause };
         if let Some((format, whole)) = whole_format(path, forced).map_err(unreadable)? {
             let session = options.session.clone().or(named);
-            let body = Body::Whole { format, whole, session, version: None };
+            let body = Body::Whole(Whole::new(format, whole, session));
             return Ok(Self { path: path.to_owned(), body });
         }
         let stored = Stored::open(path).map_err(unreadable)?;
@@ -157,7 +153,7 @@ impl LogFile {
     pub fn format(&self) -> Option<&'static dyn LogFormat> {
         match &self.body {
             Body::Lines(lines, _) => lines.format(),
-            Body::Whole { format, .. } => Some(*format),
+            Body::Whole(whole) => Some(whole.format),
         }
     }
 
@@ -165,7 +161,7 @@ impl LogFile {
     pub fn stored(&self) -> Option<&Stored> {
         match &self.body {
             Body::Lines(lines, _) => Some(lines.stored()),
-            Body::Whole { .. } => None,
+            Body::Whole(_) => None,
         }
     }
 
@@ -194,7 +190,7 @@ impl LogFile {
     pub fn position(&self) -> u64 {
         match &self.body {
             Body::Lines(lines, _) => lines.position(),
-            Body::Whole { .. } => 0,
+            Body::Whole(_) => 0,
         }
     }
 
@@ -202,7 +198,7 @@ impl LogFile {
     pub(super) fn still_stands(&self) -> bool {
         match &self.body {
             Body::Lines(lines, _) => lines.still_stands(),
-            Body::Whole { .. } => true,
+            Body::Whole(_) => true,
         }
     }
 
@@ -234,18 +230,9 @@ impl LogFile {
                 }
                 Ok(progress)
             }
-            Body::Whole { whole, session, version, .. } => {
-                let mut read = || -> io::Result<()> {
-                    let now = whole.version(&self.path)?;
-                    if *version != Some(now) {
-                        whole.read(&self.path, session.as_deref(), out)?;
-                        *version = Some(now);
-                    }
-                    Ok(())
-                };
-                read().map_err(|cause| LogError::Unreadable { path: self.path.clone(), cause })?;
-                Ok(Progress { caught_up: true, ..Progress::default() })
-            }
+            Body::Whole(whole) => whole
+                .step(&self.path, out)
+                .map_err(|cause| LogError::Unreadable { path: self.path.clone(), cause }),
         }
     }
 
@@ -267,7 +254,7 @@ impl LogFile {
                 }
                 Ok(())
             }
-            Body::Whole { .. } => Ok(()),
+            Body::Whole(_) => Ok(()),
         }
     }
 }

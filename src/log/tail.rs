@@ -291,6 +291,10 @@ impl<F: Fn(TailEvent)> Follower<F> {
     }
 
     fn read(&self, open: &mut Open) -> Result<(), LogError> {
+        // What is read as a whole is told anew, and stands as it was until that is done.
+        let whole = open.log.stored().is_none();
+        open.behind |= whole;
+        let first = open.fresh;
         loop {
             let mut out = Output::default();
             let progress = open.log.step(SLICE, &mut out)?;
@@ -309,7 +313,9 @@ impl<F: Fn(TailEvent)> Follower<F> {
                 }
                 return Ok(());
             }
-            self.tell(TailEvent::Progress(progress));
+            if first || !whole {
+                self.tell(TailEvent::Progress(progress));
+            }
             if self.stopped() {
                 return Ok(());
             }

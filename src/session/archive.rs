@@ -272,10 +272,9 @@ impl<T: Item> Archive<T> {
         }
         let (before, pages) = (self.len(), self.pages.len());
         self.open.extend(other.open.into_iter().map(|page| page + pages));
-        self.pages.extend(other.pages.into_iter().map(|page| Page {
-            first: page.first + before,
-            ..page
-        }));
+        self.pages.extend(
+            other.pages.into_iter().map(|page| Page { first: page.first + before, ..page }),
+        );
         self.tail.extend(other.tail);
         self.tried = 0;
     }

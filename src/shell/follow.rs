@@ -58,7 +58,7 @@ pub(super) fn teller(
         let is_slice = matches!(event, TailEvent::Output(_) | TailEvent::Behind(_));
         match event {
             TailEvent::CaughtUp => is_live.set(true),
-            TailEvent::Progress(_) => is_live.set(false),
+            TailEvent::Progress(_) | TailEvent::Behind(_) => is_live.set(false),
             _ => {}
         }
         // The session's thread is gone only when the program ends.
@@ -287,7 +287,7 @@ mod tests {
         let (tell, asked, _) = ahead();
         tell(TailEvent::CaughtUp);
         let start = Instant::now();
-        tell(TailEvent::Behind(Output::default()));
+        tell(TailEvent::Output(Output::default()));
         assert!(start.elapsed() >= HOLD_UP, "{:?}", start.elapsed());
         let told: Vec<_> = asked.try_iter().collect();
         assert_eq!(told.iter().filter(|ask| matches!(ask, Ask::Mark(_))).count(), WAITING + 1);

@@ -439,8 +439,7 @@ impl Reader {
             };
             let is_backup = !matches!(text, KnownTextSource::InLog(_));
             let late = is_backup
-                && (!self.history.is_first(turn, &path)
-                    || self.branches.has_told(turn, edited));
+                && (!self.history.is_first(turn, &path) || self.branches.has_told(turn, edited));
             if !late {
                 let known = KnownText {
                     turn: self.branches.number(turn),

@@ -11,7 +11,7 @@ mod reader;
 mod session;
 
 use super::row::lossy;
-use super::{Companion, FoundSession, LogFormat, LogReader, Output, Places, WholeLog, lazy};
+use super::{Companion, FoundSession, LogFormat, LogReader, Output, Places, SoFar, WholeLog, lazy};
 use crate::session::event::{Delegation, EditBody, LogEvent};
 use serde_json::Value;
 use std::io;
@@ -88,8 +88,14 @@ impl WholeLog for Gemini {
         Ok((since.as_nanos() as u64).rotate_left(20) ^ data.len())
     }
 
-    fn read(&self, path: &Path, session: Option<&str>, out: &mut Output) -> io::Result<()> {
-        let _ = session; // A document holds one session.
+    fn read(
+        &self,
+        path: &Path,
+        session: Option<&str>,
+        out: &mut Output,
+        so_far: &mut SoFar<'_>,
+    ) -> io::Result<()> {
+        let _ = (session, so_far); // A document holds one session, and is in memory itself.
         let bytes = std::fs::read(path)?;
         out.events.push(LogEvent::Reset);
         reader::Reader::new(Some(path)).document(&lossy(&bytes), out);

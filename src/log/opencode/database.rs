@@ -6,8 +6,8 @@
 //! opened read-only; else (a copy without its `-shm`): from a copy of both in a temporary folder.
 
 use super::places::snapshot_dir;
-use super::session::{SessionRow, Sessions, is_session, tell_session};
-use crate::log::Output;
+use super::session::{SessionRow, Sessions, TakeMessage, is_session, tell_session};
+use crate::log::{Output, SoFar};
 use crate::session::Damage;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
@@ -156,7 +156,12 @@ impl Database {
     }
 
     /// Tells one session; without an id the newest that no other delegated.
-    pub(super) fn read(&self, session: Option<&str>, out: &mut Output) -> io::Result<()> {
+    pub(super) fn read(
+        &self,
+        session: Option<&str>,
+        out: &mut Output,
+        so_far: &mut SoFar<'_>,
+    ) -> io::Result<()> {
         let listed = self.sessions()?;
         let found = match session {
             Some(wanted) => listed.iter().find(|one| is_session(&one.id, wanted)),
@@ -168,7 +173,7 @@ impl Database {
         };
         let id = &found.ok_or_else(missing)?.id;
         let row = self.session(id).map_err(io::Error::other)?;
-        tell_session(&row, self, out)
+        tell_session(&row, self, out, so_far)
     }
 
     fn session(&self, id: &str) -> rusqlite::Result<SessionRow> {
@@ -198,7 +203,7 @@ impl Database {
         &self,
         session: &str,
         damages: &mut Vec<Damage>,
-        take: &mut dyn FnMut(&str, &Value, &[Value]),
+        take: &mut TakeMessage<'_>,
     ) -> rusqlite::Result<()> {
         let messages =
             "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id";
@@ -214,7 +219,9 @@ impl Database {
             while let Some(row) = rows.next()? {
                 found.extend(json(row, damages).map(|(_, part)| part));
             }
-            take(&id, &message, &found);
+            if !take(&id, &message, &found) {
+                break;
+            }
         }
         Ok(())
     }
@@ -233,7 +240,7 @@ impl Sessions for Database {
         &self,
         session: &str,
         damages: &mut Vec<Damage>,
-        take: &mut dyn FnMut(&str, &Value, &[Value]),
+        take: &mut TakeMessage<'_>,
     ) -> io::Result<()> {
         self.messages(session, damages, take).map_err(io::Error::other)
     }
@@ -323,7 +330,7 @@ mod tests {
 
     fn read(path: &Path, session: Option<&str>) -> io::Result<Transcript> {
         let mut out = Output::default();
-        Database::open(path)?.read(session, &mut out)?;
+        Database::open(path)?.read(session, &mut out, &mut |_| true)?;
         assert_eq!(out.events.first(), Some(&LogEvent::Reset));
         let mut told = Transcript::default();
         out.events.into_iter().for_each(|event| told.apply(event));
@@ -408,7 +415,7 @@ mod tests {
         )
         .unwrap();
         let mut out = Output::default();
-        Database::open(&path).unwrap().read(Some("ses_b"), &mut out).unwrap();
+        Database::open(&path).unwrap().read(Some("ses_b"), &mut out, &mut |_| true).unwrap();
         let said: Vec<_> = out.damages.iter().map(|damage| damage.message.as_str()).collect();
         assert!(
             said.len() == 2 && said[0].contains("msg_0") && said[1].contains("prt_0"),

@@ -8,7 +8,7 @@ mod stream;
 mod tree;
 
 use super::loose::values_again;
-use super::{FoundSession, LogFormat, LogReader, Output, Places, WholeLog};
+use super::{FoundSession, LogFormat, LogReader, Output, Places, SoFar, WholeLog};
 use crate::session::event::EditBody;
 use database::Database;
 use serde_json::Value;
@@ -77,14 +77,20 @@ impl WholeLog for Opencode {
         }
     }
 
-    fn read(&self, path: &Path, session: Option<&str>, out: &mut Output) -> io::Result<()> {
+    fn read(
+        &self,
+        path: &Path,
+        session: Option<&str>,
+        out: &mut Output,
+        so_far: &mut SoFar<'_>,
+    ) -> io::Result<()> {
         if let Some((storage, own)) = Storage::of(path) {
-            return storage.read(own.as_deref().or(session), out);
+            return storage.read(own.as_deref().or(session), out, so_far);
         }
         let mut head = [0; 16];
         io::Read::read_exact(&mut fs::File::open(path)?, &mut head)?;
         if head.starts_with(b"SQLite format 3\0") {
-            Database::open(path)?.read(session, out)
+            Database::open(path)?.read(session, out, so_far)
         } else {
             tree::read_export(path, out)
         }

@@ -10,8 +10,9 @@
 //! of the part.
 
 use super::part::{self, Deed};
-use crate::log::Output;
+use crate::log::ids::hashed;
 use crate::log::loose::{owned, word};
+use crate::log::{Output, SoFar};
 use crate::session::event::{
     Command, Edit, EditAction, EditBody, EditOutcome, EditSource, Header, KnownText,
     KnownTextSource, LogEvent, SNAPSHOT_TOOL, Stamp,
@@ -62,14 +63,17 @@ impl SessionRow {
     }
 }
 
+/// Takes a message: its id, itself, its parts; says whether to go on.
+pub(super) type TakeMessage<'a> = dyn FnMut(&str, &Value, &[Value]) -> bool + 'a;
+
 /// Where sessions stand.
 pub(super) trait Sessions {
-    /// Hands out a session's messages in order: id, message, parts. What cannot be read is damage.
+    /// Hands out a session's messages in order. What cannot be read is damage.
     fn each_message(
         &self,
         session: &str,
         damages: &mut Vec<Damage>,
-        take: &mut dyn FnMut(&str, &Value, &[Value]),
+        take: &mut TakeMessage<'_>,
     ) -> io::Result<()>;
 }
 
@@ -78,12 +82,18 @@ pub(super) fn tell_session(
     session: &SessionRow,
     sessions: &dyn Sessions,
     out: &mut Output,
+    so_far: &mut SoFar<'_>,
 ) -> io::Result<()> {
     let mut teller = Teller::new(session, Some(sessions), out);
-    let mut damages = Vec::new();
+    let (mut damages, mut goes_on) = (Vec::new(), true);
     sessions.each_message(&session.id, &mut damages, &mut |id, message, parts| {
         teller.message(id, message, parts);
+        goes_on = so_far(teller.out);
+        goes_on
     })?;
+    if !goes_on {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
     teller.finish();
     out.damages.append(&mut damages);
     Ok(())
@@ -102,10 +112,19 @@ pub(super) struct Teller<'a> {
     /// The sub-agents whose work is being told, one within the other.
     agents: Vec<Arc<str>>,
     out: &'a mut Output,
-    turns: Vec<TurnNote>,
-    /// The turn of each user message; none for one that only compacts.
-    by_message: HashMap<String, Option<usize>>,
+    turns: Vec<Noted>,
+    /// The turn of each user message, by the hash of its id; none for one that only compacts.
+    by_message: HashMap<u64, Option<u32>>,
 }
+
+/// A turn while messages of it may come, and after that.
+enum Noted {
+    Open(Box<TurnNote>),
+    Told { reverted: bool },
+}
+
+/// So many turns are held open: an answer may still come when the next prompt has been given.
+const OPEN: usize = 2;
 
 /// What is gathered of a turn until all its messages are told.
 #[derive(Default)]
@@ -159,7 +178,7 @@ impl<'a> Teller<'a> {
 
     fn user(&mut self, id: &str, message: &Value, parts: &[Value]) {
         if parts.iter().any(|part| part["type"] == "compaction") {
-            self.by_message.insert(id.to_owned(), None);
+            self.by_message.insert(hashed(id), None);
             return;
         }
         // What the client itself says ("continue") goes on with the turn before.
@@ -174,7 +193,7 @@ impl<'a> Teller<'a> {
             Some(latest) if goes_on => latest,
             _ => self.begin(message["time"]["created"].as_i64()),
         };
-        self.by_message.insert(id.to_owned(), Some(at));
+        self.by_message.insert(hashed(id), Some(at as u32));
         let turn = number(at);
         if !said.is_empty() {
             self.out.events.push(LogEvent::Prompt { turn, text: said.join("\n") });
@@ -184,7 +203,7 @@ impl<'a> Teller<'a> {
         for diff in &diffs {
             self.known_text(turn, diff, "before");
         }
-        if let Some(note) = self.turns.get_mut(at) {
+        if let Some(note) = self.note(at) {
             note.diffs.extend(diffs);
             note.reverted |= reverted;
         }
@@ -192,20 +211,27 @@ impl<'a> Teller<'a> {
 
     fn begin(&mut self, at: Option<i64>) -> usize {
         // A turn that the client never ended, and another prompt came: it broke off.
-        if let Some(TurnNote { state: state @ TurnState::Open, .. }) = self.turns.last_mut() {
-            *state = TurnState::Interrupted;
+        if let Some(Noted::Open(note)) = self.turns.last_mut()
+            && note.state == TurnState::Open
+        {
+            note.state = TurnState::Interrupted;
         }
-        self.turns.push(TurnNote::default());
+        if let Some(over) = self.turns.len().checked_sub(OPEN) {
+            self.end_turn(over);
+        }
+        self.turns.push(Noted::Open(Box::default()));
         let index = self.turns.len() - 1;
         self.out.events.push(LogEvent::TurnStart { turn: number(index), at });
         index
     }
 
     fn assistant(&mut self, message: &Value, parts: &[Value]) {
-        let parent = message["parentID"].as_str().and_then(|id| self.by_message.get(id).copied());
+        let parent = message["parentID"].as_str().map(hashed);
+        let parent = parent.and_then(|id| self.by_message.get(&id).copied());
         let at = match (parent, self.turns.len().checked_sub(1)) {
             (Some(None), _) => return,
-            (Some(Some(at)), _) | (None, Some(at)) => at,
+            (Some(Some(at)), _) => at as usize,
+            (None, Some(at)) => at,
             (None, None) => self.begin(message["time"]["created"].as_i64()),
         };
         for part in parts {
@@ -215,13 +241,25 @@ impl<'a> Teller<'a> {
                 _ => {}
             }
         }
-        let Some(note) = self.turns.get_mut(at) else { return };
+        let Some(note) = self.note(at) else { return };
         note.state = state_after(message);
         note.ended = message["time"]["completed"].as_i64().or(note.ended);
     }
 
+    /// What is gathered of a turn; of one that was told, what comes late.
+    fn note(&mut self, at: usize) -> Option<&mut TurnNote> {
+        let noted = self.turns.get_mut(at)?;
+        if let Noted::Told { reverted } = *noted {
+            *noted = Noted::Open(Box::new(TurnNote { reverted, ..TurnNote::default() }));
+        }
+        match noted {
+            Noted::Open(note) => Some(note),
+            Noted::Told { .. } => None,
+        }
+    }
+
     fn snapshot(&mut self, at: usize, part: &Value) {
-        let (Some(note), Some(tree)) = (self.turns.get_mut(at), owned(&part["snapshot"])) else {
+        let (Some(note), Some(tree)) = (self.note(at), owned(&part["snapshot"])) else {
             return;
         };
         note.first_snapshot.get_or_insert_with(|| tree.clone());
@@ -234,21 +272,22 @@ impl<'a> Teller<'a> {
         let keep = |nth| EditSource::Kept(Arc::new(part::body(part, nth)));
         let edits = self.out.events.len();
         tell(turn, &call_id, part, keep, self.out);
-        let Some(note) = self.turns.get_mut(at) else { return };
+        let (agent, mut edited) = (self.agents.last(), Vec::new());
         for event in self.out.events.iter_mut().skip(edits) {
-            let agent = self.agents.last();
             match event {
                 LogEvent::Edit(edit) => edit.stamp.agent = agent.cloned(),
                 LogEvent::Command(command) => command.stamp.agent = agent.cloned(),
                 _ => {}
             }
             if let LogEvent::Edit(Edit { path, outcome: EditOutcome::Applied, body, .. }) = event {
-                note.edited.insert(path.clone());
+                edited.push(path.clone());
                 if let EditSource::Kept(body) = body {
-                    note.edited.extend(body.moved_from.clone());
+                    edited.extend(body.moved_from.clone());
                 }
             }
         }
+        let Some(note) = self.note(at) else { return };
+        note.edited.extend(edited);
         if let Some(session) = part::delegate(part) {
             self.delegated(at, session);
         }
@@ -267,6 +306,7 @@ impl<'a> Teller<'a> {
             for part in parts.iter().filter(|part| part["type"] == "tool") {
                 self.tool(at, part);
             }
+            true
         });
         self.agents.pop();
         let missing = || io::Error::new(io::ErrorKind::NotFound, "it is not there");
@@ -307,16 +347,24 @@ impl<'a> Teller<'a> {
 
     /// Tells what is known only once all messages are there.
     pub(super) fn finish(mut self) {
-        let reverted = self.turns.iter().rev().take_while(|note| note.reverted).count();
-        for (at, note) in std::mem::take(&mut self.turns).into_iter().enumerate() {
-            self.end_turn(number(at), note);
+        for at in 0..self.turns.len() {
+            self.end_turn(at);
         }
+        let is_reverted = |turn: &&Noted| matches!(turn, Noted::Told { reverted: true });
+        let reverted = self.turns.iter().rev().take_while(is_reverted).count();
         if let Ok(turns @ 1..) = u32::try_from(reverted) {
             self.out.events.push(LogEvent::RolledBack { turns });
         }
     }
 
-    fn end_turn(&mut self, turn: u32, note: TurnNote) {
+    /// Tells what is known of a turn by the end of it.
+    fn end_turn(&mut self, at: usize) {
+        let turn = number(at);
+        let Some(noted @ Noted::Open(_)) = self.turns.get_mut(at) else { return };
+        let Noted::Open(note) = std::mem::replace(noted, Noted::Told { reverted: false }) else {
+            return;
+        };
+        *noted = Noted::Told { reverted: note.reverted };
         let mut shown = HashSet::new();
         for (nth, diff) in note.diffs.iter().enumerate() {
             let path = self.path(diff["file"].as_str().unwrap_or_default());
@@ -493,6 +541,27 @@ mod tests {
     fn edit(path: &str) -> Value {
         json!({"type": "tool", "tool": "edit", "callID": "c", "state": {"status": "completed",
             "input": {"filePath": path, "oldString": "x", "newString": "y"}}})
+    }
+
+    #[test]
+    fn an_answer_may_come_when_later_turns_have_begun() {
+        let prompts = ["one", "two", "three", "four"];
+        let mut messages: Vec<_> = prompts
+            .iter()
+            .map(|prompt| (*prompt, user(&json!([{"file": "of a command"}])), text(prompt)))
+            .collect();
+        messages.push(("late", assistant("one", "stop"), json!([edit("/w/late")])));
+        messages.push(("last", assistant("four", "stop"), json!([edit("/w/last")])));
+        let told = told(&session(), &messages);
+        let turns: Vec<_> = told
+            .turns
+            .iter()
+            .map(|turn| (turn.state, turn.edits.iter().map(|edit| edit.path.as_str()).collect()))
+            .collect();
+        let broken_off = || (TurnState::Interrupted, vec!["/w/of a command"]);
+        let first = (TurnState::Completed, vec!["/w/of a command", "/w/late"]);
+        let last = (TurnState::Completed, vec!["/w/last", "/w/of a command"]);
+        assert_eq!(turns, [first, broken_off(), broken_off(), last]);
     }
 
     #[test]

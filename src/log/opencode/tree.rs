@@ -4,8 +4,8 @@
 //! `storage/part/<message>/<part>.json`; in 0.5 `storage/session/{info,message,part}/…`.
 
 use super::places::snapshot_dir;
-use super::session::{SessionRow, Sessions, Teller, is_session, tell_session};
-use crate::log::Output;
+use super::session::{SessionRow, Sessions, TakeMessage, Teller, is_session, tell_session};
+use crate::log::{Output, SoFar};
 use crate::session::Damage;
 use serde_json::Value;
 use std::fs;
@@ -135,7 +135,12 @@ impl Storage {
     }
 
     /// Tells one session; without an id the newest that no other delegated.
-    pub(super) fn read(&self, session: Option<&str>, out: &mut Output) -> io::Result<()> {
+    pub(super) fn read(
+        &self,
+        session: Option<&str>,
+        out: &mut Output,
+        so_far: &mut SoFar<'_>,
+    ) -> io::Result<()> {
         let file = self.find(session)?;
         let mut row = SessionRow::from_info(&file.info);
         let project = file.info["projectID"].as_str().unwrap_or_default();
@@ -147,7 +152,7 @@ impl Storage {
             .parent()
             .zip(row.worktree.as_deref())
             .and_then(|(data, worktree)| snapshot_dir(data, project, worktree));
-        tell_session(&row, self, out)
+        tell_session(&row, self, out, so_far)
     }
 }
 
@@ -156,7 +161,7 @@ impl Sessions for Storage {
         &self,
         session: &str,
         damages: &mut Vec<Damage>,
-        take: &mut dyn FnMut(&str, &Value, &[Value]),
+        take: &mut TakeMessage<'_>,
     ) -> io::Result<()> {
         // An id stands in paths.
         if session.contains('/') {
@@ -167,7 +172,9 @@ impl Sessions for Storage {
         for (id, message) in messages {
             let parts = read_all(&self.parts(session, &id), damages);
             let parts: Vec<Value> = parts.into_iter().map(|(_, part)| part).collect();
-            take(&id, &message, &parts);
+            if !take(&id, &message, &parts) {
+                break;
+            }
         }
         Ok(())
     }
@@ -253,7 +260,7 @@ mod tests {
     fn told(path: &Path) -> Transcript {
         let (storage, session) = Storage::of(path).unwrap();
         let (mut out, mut told) = (Output::default(), Transcript::default());
-        storage.read(session.as_deref(), &mut out).unwrap();
+        storage.read(session.as_deref(), &mut out, &mut |_| true).unwrap();
         out.events.into_iter().for_each(|event| told.apply(event));
         told
     }
@@ -300,7 +307,7 @@ mod tests {
         fs::write(data.path().join("part/msg_1/prt_2.json"), "{torn").unwrap();
         assert_ne!(storage.version(None).unwrap(), before);
         let mut out = Output::default();
-        storage.read(None, &mut out).unwrap();
+        storage.read(None, &mut out, &mut |_| true).unwrap();
         assert!(out.damages[0].message.contains("prt_2"));
     }
 
