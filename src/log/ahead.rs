@@ -33,6 +33,11 @@ const LONGEST: usize = 2 << 20;
 /// So many bytes of a plain log are read at once: the ends of shorter pieces cost.
 const TEXT: usize = 3 << 19;
 
+/// What the threads read into. They keep it from one time to the next: what is given back and taken
+/// anew all the time is soon scattered over the memory.
+#[derive(Debug, Default)]
+pub(super) struct Buffers([Vec<u8>; WORKERS]);
+
 /// Whether other threads have something to take off the caller's: to unpack, or to skim.
 pub(super) fn pays<S: Sink>(decoder: &Decoder, sink: &S) -> bool {
     sink.skim().is_some() || matches!(decoder.unpacker(), Unpacker::Zstd(_))
@@ -72,11 +77,12 @@ impl Range<'_> {
 pub(super) fn push<S: Sink>(
     range: Range<'_>,
     decoder: &mut Decoder,
+    buffers: &mut Buffers,
     sink: &mut S,
 ) -> io::Result<u64> {
     let mut plan = Plan::new(range, decoder.unpacker());
     if let Some(first) = plan.next()? {
-        return share(first, plan, decoder, sink);
+        return share(first, plan, decoder, buffers, sink);
     }
     let mut stored = vec![0; LONGEST];
     let read = range.read(0, &mut stored)?;
@@ -96,15 +102,16 @@ fn share<S: Sink>(
     first: Range<'_>,
     mut plan: Plan<'_>,
     decoder: &mut Decoder,
+    buffers: &mut Buffers,
     sink: &mut S,
 ) -> io::Result<u64> {
     let (skim, packed) = (sink.skim(), plan.packed);
     let (unpacker, lines) = decoder.halves();
     thread::scope(|scope| {
-        let workers = [(); WORKERS].map(|()| {
+        let workers = buffers.0.each_mut().map(|buffer| {
             let ((parts, given), (out, digests)) = (sync_channel(PARTS), sync_channel(WAITING));
             let (used, free) = channel();
-            scope.spawn(move || work(&given, packed, skim, &out, &free));
+            scope.spawn(move || work(&given, packed, skim, buffer, &out, &free));
             Worker { parts, digests, used }
         });
         let (mut next, mut turns) = (Some(first), workers.iter().cycle());
@@ -174,10 +181,10 @@ fn work(
     parts: &Receiver<Range<'_>>,
     packed: bool,
     skim: Option<Skim>,
+    buffer: &mut Vec<u8>,
     out: &SyncSender<Message>,
     free: &Receiver<Digest>,
 ) {
-    let mut buffer = Vec::new();
     let mut frames = packed.then(|| Box::new(Frames::new(0)));
     for part in parts {
         let mut digester = Digester::new(skim, |digest| {
@@ -191,14 +198,14 @@ fn work(
         let read = match &mut frames {
             None => {
                 let mut at = part.offset;
-                part.each_piece(&mut buffer, |text| {
+                part.each_piece(buffer, |text| {
                     digester.push(text, Start { frame: None, at });
                     at += text.len() as u64;
                 })
             }
             Some(frames) => {
                 frames.go_to(part.offset);
-                part.each_piece(&mut buffer, |bytes| frames.push(bytes, &mut digester))
+                part.each_piece(buffer, |bytes| frames.push(bytes, &mut digester))
             }
         };
         digester.flush();
@@ -316,11 +323,12 @@ mod tests {
         decoder.push(&bytes[..1000], &mut lines);
         let len = (bytes.len() - 1000) as u64;
         let range = Range { stored: &stored, offset: 1000, len };
-        let first = push(range, &mut decoder, &mut lines).unwrap();
+        let mut buffers = super::Buffers::default();
+        let first = push(range, &mut decoder, &mut buffers, &mut lines).unwrap();
         assert_eq!(first, frame.len() as u64 - 1000);
         assert!(decoder.unpacker().is_between());
         let rest = Range { stored: &stored, offset: frame.len() as u64, len: len - first };
-        assert_eq!(push(rest, &mut decoder, &mut lines).unwrap(), len - first);
+        assert_eq!(push(rest, &mut decoder, &mut buffers, &mut lines).unwrap(), len - first);
         assert_eq!(lines.0, 40 * log().lines().count() as u64);
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Lines {
     feed: Feed,
     read: u64,
     buffer: Vec<u8>,
+    /// What other threads read into.
+    ahead: ahead::Buffers,
     /// The last stored bytes read.
     last: Vec<u8>,
 }
@@ -36,6 +38,7 @@ impl Lines {
             feed: Feed::new(forced, path),
             read: 0,
             buffer: vec![0; PIECE],
+            ahead: ahead::Buffers::default(),
             last: Vec::new(),
         }
     }
@@ -103,7 +106,8 @@ impl Lines {
                 let slice = (there - PIECE as u64).min(end - self.read);
                 self.last.clear();
                 let range = ahead::Range { stored: &self.stored, offset: self.read, len: slice };
-                self.read += ahead::push(range, decoder, &mut sink).map_err(unreadable)?;
+                self.read += ahead::push(range, decoder, &mut self.ahead, &mut sink)
+                    .map_err(unreadable)?;
             } else {
                 let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
                 decoder.push(&self.buffer[..read], &mut sink);
@@ -120,6 +124,8 @@ impl Lines {
             }
         }
         if caught_up {
+            // What comes from now on is read here.
+            self.ahead = ahead::Buffers::default();
             self.feed.caught_up(out);
         }
         let total = self.stored.len().map_err(unreadable)?.max(self.read);

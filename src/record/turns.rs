@@ -181,14 +181,12 @@ impl Turns {
     /// A turn that will not be recorded needs no edits, and one that was over before anything was
     /// recorded need not be known: a long log has many.
     fn forget_what_is_over(&mut self) {
+        let (stages, is_watched, first) = (&self.stages, self.is_watched, self.first);
+        let is_known = |turn: u32| is_watched && turn >= first || stages.contains_key(&turn);
+        self.marks.retain(|turn, _| is_known(*turn));
+        self.transcript.turns.retain(|record| is_known(record.turn));
         let Some(last) = self.transcript.turns.last_mut() else { return };
-        if self.stages.contains_key(&last.turn) || last.state == TurnState::Open {
-            return;
-        }
-        if last.turn < self.first || !self.is_watched {
-            self.marks.remove(&last.turn);
-            self.transcript.turns.pop();
-        } else {
+        if last.state != TurnState::Open && !stages.contains_key(&last.turn) {
             last.edits = Vec::new();
             last.commands = Vec::new();
             last.known_texts = Vec::new();
@@ -332,9 +330,17 @@ mod tests {
     fn of_turns_that_were_over_nothing_is_kept() {
         let over = |turn| [start(turn), edit(turn, "a", "x"), settled(turn, "a"), end(turn)];
         let events = (1..=1000).flat_map(over).chain([start(1001)]);
-        let mut turns = found(events.collect());
+        let mut turns = found(events.clone().collect());
         assert_eq!((turns.transcript.turns.len(), turns.marks.len()), (1, 0));
-        assert_eq!(tell(&mut turns, vec![LogEvent::ChangesNoticed { turn: 3 }]), [baseline(1001)]);
+        // The same, told anew while the last turn is looked at, and with ends that come late.
+        assert_eq!(tell(&mut turns, vec![]), [baseline(1001)]);
+        let late = (1..=1000).flat_map(|turn| [start(turn + 1), end(turn)]);
+        for again in [events.collect::<Vec<_>>(), late.collect()] {
+            tell(&mut turns, std::iter::once(LogEvent::Reset).chain(again).collect());
+            assert!(turns.transcript.turns.len() <= 2, "{}", turns.transcript.turns.len());
+            turns.caught_up();
+        }
+        assert_eq!(tell(&mut turns, vec![LogEvent::ChangesNoticed { turn: 3 }]), []);
         assert_eq!(tell(&mut turns, vec![end(1001)]), [finish(1001, true)]);
     }
 
