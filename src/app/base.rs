@@ -60,7 +60,8 @@ impl App {
         let head = self.outline.open.and_then(|at| self.turns.get(at));
         let Some(head) = head.map(|head| head.clone()) else { return Vec::new() };
         let (number, revision) = (head.turn.turn, head.revision);
-        let turn = self.opened.entry(number).or_insert_with(|| TurnView::new(head));
+        let turn = self.opened.entry(number).or_default();
+        turn.head = head;
         if self.base != Base::Turn {
             return self.load_against();
         }

@@ -37,11 +37,6 @@ pub enum Load {
 }
 
 impl TurnView {
-    /// A turn nobody asked about.
-    pub fn new(head: TurnHead) -> Self {
-        Self { head, ..Self::default() }
-    }
-
     /// The changes, where they are known and there are any.
     pub fn known(&self) -> Option<&Arc<Changes>> {
         match &self.changes {

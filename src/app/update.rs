@@ -236,7 +236,7 @@ fn find(app: &mut App, turn: u32, revision: u64, base: Base) -> Option<&mut Turn
 /// revision changes, and shown until the new answer is there.
 fn take_turns(app: &mut App, from: usize, turns: Archive<TurnHead>) -> Vec<Effect> {
     let open_number = app.open_turn().map(|turn| turn.head.turn.turn);
-    let news = replace_turns(app, from, turns);
+    let news = replace_turns(app, from, turns, open_number);
     app.news = news.or(app.news);
     let open = open_number.and_then(|number| app.place_of(number));
     if open.is_none() {
@@ -263,8 +263,13 @@ fn take_turns(app: &mut App, from: usize, turns: Archive<TurnHead>) -> Vec<Effec
 }
 
 /// Puts the turns from index `from` on in the place of those that stand there; gives the number of
-/// the last one that is new or changed.
-fn replace_turns(app: &mut App, from: usize, mut turns: Archive<TurnHead>) -> Option<u32> {
+/// the last one that is new or changed. `open` is the number of the turn that is looked at.
+fn replace_turns(
+    app: &mut App,
+    from: usize,
+    mut turns: Archive<TurnHead>,
+    open: Option<u32>,
+) -> Option<u32> {
     let earlier = app.turns.split_off(from.min(app.turns.len()));
     let was = |turn: u32| {
         let at = earlier.partition_point(|key| key.turn < turn);
@@ -282,18 +287,30 @@ fn replace_turns(app: &mut App, from: usize, mut turns: Archive<TurnHead>) -> Op
     app.turns.pack();
     let mut opened = std::mem::take(&mut app.opened);
     opened.retain(|number, view| {
-        let Some(head) = app.place_of(*number).and_then(|at| app.turns.get(at)) else {
-            return false;
-        };
-        if head.revision != view.head.revision && !matches!(view.changes, Load::Known(_)) {
+        let Some(at) = app.place_of(*number) else { return false };
+        // One that is as it was need not be unpacked before it is looked at again.
+        let is_new = app.turns.key(at).is_some_and(|key| key.revision != view.head.revision);
+        if (is_new || Some(*number) == open)
+            && let Some(head) = app.turns.get(at)
+        {
+            view.head = head.clone();
+        }
+        if is_new && !matches!(view.changes, Load::Known(_)) {
             view.changes = Load::Unasked;
         }
-        view.head = head.clone();
         true
     });
+    while opened.len() > OPENED
+        && let Some(oldest) = opened.keys().find(|number| Some(**number) != open).copied()
+    {
+        opened.remove(&oldest);
+    }
     app.opened = opened;
     news
 }
+
+/// What so many turns changed is remembered, when others come.
+const OPENED: usize = 256;
 
 /// The open turn may have changed: ask again, and keep what is shown until the answer comes.
 fn reload_open(app: &mut App, from: usize) -> Vec<Effect> {
