@@ -9,13 +9,11 @@
 //! side branches within one turn, are so no branch of their own.
 
 use super::Output;
-use super::ids::hashed;
+use super::entries::Entries;
 use crate::session::archive::{Archive, Item};
 use crate::session::event::{EditOutcome, Header, LogEvent};
 use crate::session::{Branch, TurnState};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::num::NonZeroU32;
 
 /// The place before the first turn.
 pub(super) const ROOT: usize = 0;
@@ -26,9 +24,7 @@ pub(super) struct Branches {
     turns: Vec<Turn>,
     /// What was told of each turn.
     events: Archive<Events>,
-    /// Each entry's turn, and when it was written (the low bits), by its id's hash: a log has
-    /// many entries, and their ids are long.
-    entries: HashMap<u64, (u32, Option<NonZeroU32>)>,
+    entries: Entries,
     live: usize,
     /// The last turn of each branch, in order of number.
     tips: Vec<usize>,
@@ -77,7 +73,7 @@ impl Default for Branches {
         Self {
             turns: vec![Turn::default()],
             events: std::iter::once(Events::default()).collect(),
-            entries: HashMap::new(),
+            entries: Entries::default(),
             live: ROOT,
             tips: vec![ROOT],
             chosen: None,
@@ -113,18 +109,17 @@ impl Branches {
 
     /// The turn of an entry that was noted.
     pub(super) fn turn_of(&self, id: &str) -> Option<usize> {
-        self.entries.get(&hashed(id)).map(|(turn, _)| *turn as usize)
+        self.entries.turn_of(id)
     }
 
     /// Whether this very entry was noted before (a copy of it comes along with a resumed session).
     pub(super) fn is_copy(&self, id: &str, at: Option<i64>) -> bool {
-        let at = low_bits(at);
-        at.is_some() && self.entries.get(&hashed(id)).is_some_and(|(_, noted)| *noted == at)
+        self.entries.has(id, at)
     }
 
     /// Notes which turn an entry belongs to.
     pub(super) fn note(&mut self, id: &str, at: Option<i64>, turn: usize) {
-        self.entries.insert(hashed(id), (turn as u32, low_bits(at)));
+        self.entries.note(id, at, turn);
         if let Some(turn) = self.turns.get_mut(turn) {
             turn.last_at = turn.last_at.max(at);
         }
@@ -315,10 +310,6 @@ impl Branches {
     fn before(&self, turn: usize) -> Option<usize> {
         self.turns.get(turn)?.parent.map(|turn| turn as usize)
     }
-}
-
-fn low_bits(at: Option<i64>) -> Option<NonZeroU32> {
-    at.and_then(|at| NonZeroU32::new(at.cast_unsigned() as u32))
 }
 
 #[cfg(test)]

@@ -106,8 +106,8 @@ impl Lines {
                 let slice = (there - PIECE as u64).min(end - self.read);
                 self.last.clear();
                 let range = ahead::Range { stored: &self.stored, offset: self.read, len: slice };
-                self.read += ahead::push(range, decoder, &mut self.ahead, &mut sink)
-                    .map_err(unreadable)?;
+                self.read +=
+                    ahead::push(range, decoder, &mut self.ahead, &mut sink).map_err(unreadable)?;
             } else {
                 let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
                 decoder.push(&self.buffer[..read], &mut sink);

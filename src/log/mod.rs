@@ -15,6 +15,7 @@ pub mod decode;
 mod digest;
 pub mod discover;
 pub mod dsh;
+mod entries;
 mod frames;
 mod gemini;
 mod head;

@@ -109,7 +109,7 @@ impl<T: Item> Archive<T> {
     }
 
     /// How many items stand in pages.
-    fn packed_len(&self) -> usize {
+    pub fn packed_len(&self) -> usize {
         self.pages.last().map_or(0, |page| page.first + page.len)
     }
 

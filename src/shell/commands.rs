@@ -2,17 +2,17 @@
 
 use crate::reader::Reader;
 use crate::session::RanCommand;
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// So many turns are told at once at most, and so long is looked for them: who asks does not wait.
-const MOST: usize = 256;
+const MOST: usize = 64;
 const TIME: Duration = Duration::from_millis(10);
 
-/// What has been told: the revision of each turn by its number, once the log has been read.
+/// What has been told: the revision of each turn by its 0-based index, once the log has been read. No
+/// two turns ever have the same.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
-    told: Option<HashMap<u32, u64>>,
+    told: Option<Vec<u64>>,
 }
 
 impl Commands {
@@ -21,21 +21,32 @@ impl Commands {
         self.told.get_or_insert_default();
     }
 
+    /// The commands of turns from this 0-based index on are known no more to whom they were told.
+    pub(super) fn forget_from(&mut self, at: usize) {
+        if let Some(told) = &mut self.told {
+            told.truncate(at);
+        }
+    }
+
     /// The commands of some turns that have not been told as they are now, newest turns first; none
     /// where all have.
     pub(super) fn next(&mut self, reader: &mut Reader) -> Vec<(u32, Vec<RanCommand>)> {
         let Some(told) = &mut self.told else { return Vec::new() };
-        let turns = reader.transcript().turns.keys().rev();
+        let turns = &reader.transcript().turns;
+        told.resize(turns.len(), 0);
+        let turns = (0..turns.len()).rev().filter_map(|at| Some((at, turns.key(at)?)));
         let todo = turns
-            .map(|key| (key.turn, key.revision))
-            .filter(|(turn, revision)| told.get(turn) != Some(revision))
+            .filter(|(at, key)| told.get(*at) != Some(&key.revision))
+            .map(|(at, key)| (at, key.turn, key.revision))
             .take(MOST);
         let todo: Vec<_> = todo.collect();
         let end = Instant::now() + TIME;
         let mut found = Vec::new();
-        for (turn, revision) in todo {
+        for (at, turn, revision) in todo {
             found.push((turn, reader.commands(turn)));
-            told.insert(turn, revision);
+            if let Some(told) = told.get_mut(at) {
+                *told = revision;
+            }
             if Instant::now() > end {
                 break;
             }

@@ -227,6 +227,10 @@ impl Session {
         if let Some(from) = changed {
             self.share_objects();
             let turns = self.reader.heads(from);
+            if turns.packed_len() > 0 {
+                // What was told apart of turns further back is not carried over.
+                self.commands.forget_from(from);
+            }
             self.tell(Event::Turns { from, turns });
         }
     }
