@@ -20,9 +20,9 @@ const KEPT: usize = 4;
 /// So many more items there are before it is tried again to make a page of them.
 const AGAIN: usize = 8;
 /// So many pages may stand open at once, to be changed.
-const OPEN: usize = 4;
+const OPEN: usize = 2;
 /// So many pages are remembered as they were read last.
-const READ: usize = 4;
+const READ: usize = 2;
 
 /// Something that can be kept in an [`Archive`].
 pub trait Item: Serialize + DeserializeOwned {

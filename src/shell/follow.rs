@@ -40,9 +40,9 @@ pub(super) enum Ask {
     Read(Box<LogFile>),
 }
 
-/// So many slices of a log wait for the session at most, while there is more of the log to read: who
-/// reads it can be ahead of the session by far.
-const WAITING: usize = 2;
+/// So many events wait for the session, and then no more are told, while there is more of the log to
+/// read: who reads it can be ahead of the session by far.
+const WAITING: usize = 2048;
 /// Behind a log that was read to its end, a slice waits so long at most: others are told of it too.
 const HOLD_UP: Duration = Duration::from_millis(20);
 
@@ -52,10 +52,13 @@ pub(super) fn teller(
     asks: Sender<Ask>,
     left: Arc<AtomicBool>,
 ) -> impl Fn(TailEvent) + std::marker::Send {
-    let waiting = RefCell::new(VecDeque::<Receiver<()>>::new());
+    let waiting = RefCell::new(VecDeque::<(usize, Receiver<()>)>::new());
     let is_live = Cell::new(false);
     move |event| {
-        let is_slice = matches!(event, TailEvent::Output(_) | TailEvent::Behind(_));
+        let events = match &event {
+            TailEvent::Output(output) | TailEvent::Behind(output) => Some(output.events.len()),
+            _ => None,
+        };
         match event {
             TailEvent::CaughtUp => is_live.set(true),
             TailEvent::Progress(_) | TailEvent::Behind(_) => is_live.set(false),
@@ -63,17 +66,18 @@ pub(super) fn teller(
         }
         // The session's thread is gone only when the program ends.
         let _ = asks.send(Ask::Tail(event));
-        if is_slice {
-            let (mark, taken) = sync_channel(0);
-            let _ = asks.send(Ask::Mark(mark));
-            let mut waiting = waiting.borrow_mut();
-            waiting.push_back(taken);
-            if let Some(oldest) = (waiting.len() > WAITING).then(|| waiting.pop_front()).flatten() {
-                while let Err(RecvTimeoutError::Timeout) = oldest.recv_timeout(HOLD_UP)
-                    && !is_live.get()
-                    && !left.load(Ordering::Relaxed)
-                {}
-            }
+        let Some(events) = events else { return };
+        let (mark, taken) = sync_channel(0);
+        let _ = asks.send(Ask::Mark(mark));
+        let mut waiting = waiting.borrow_mut();
+        waiting.push_back((events, taken));
+        while waiting.iter().map(|(events, _)| events).sum::<usize>() > WAITING
+            && let Some((_, oldest)) = waiting.pop_front()
+        {
+            while let Err(RecvTimeoutError::Timeout) = oldest.recv_timeout(HOLD_UP)
+                && !is_live.get()
+                && !left.load(Ordering::Relaxed)
+            {}
         }
     }
 }
@@ -274,15 +278,20 @@ impl Session {
 mod tests {
     use super::*;
     use crate::log::Output;
+    use crate::session::event::LogEvent;
     use std::time::Instant;
+
+    fn slice() -> TailEvent {
+        let events = vec![LogEvent::Inherited; WAITING / 2];
+        TailEvent::Output(Output { events, damages: Vec::new() })
+    }
 
     /// A follower that has told as much as may wait for a session that takes nothing.
     fn ahead() -> (impl Fn(TailEvent), Receiver<Ask>, Arc<AtomicBool>) {
         let ((asks, asked), left) = (channel(), Arc::<AtomicBool>::default());
         let tell = teller(asks, Arc::clone(&left));
-        for _ in 0..WAITING {
-            tell(TailEvent::Output(Output::default()));
-        }
+        tell(slice());
+        tell(slice());
         (tell, asked, left)
     }
 
@@ -291,15 +300,15 @@ mod tests {
         let (tell, asked, _) = ahead();
         tell(TailEvent::CaughtUp);
         let start = Instant::now();
-        tell(TailEvent::Output(Output::default()));
+        tell(slice());
         assert!(start.elapsed() >= HOLD_UP, "{:?}", start.elapsed());
         let told: Vec<_> = asked.try_iter().collect();
-        assert_eq!(told.iter().filter(|ask| matches!(ask, Ask::Mark(_))).count(), WAITING + 1);
-        assert_eq!(told.iter().filter(|ask| matches!(ask, Ask::Tail(_))).count(), WAITING + 2);
+        assert_eq!(told.iter().filter(|ask| matches!(ask, Ask::Mark(_))).count(), 3);
+        assert_eq!(told.iter().filter(|ask| matches!(ask, Ask::Tail(_))).count(), 4);
         drop(told);
         let start = Instant::now();
         for _ in 0..50 {
-            tell(TailEvent::Output(Output::default()));
+            tell(slice());
             asked.try_iter().for_each(drop);
         }
         let for_each = start.elapsed() / 50;
@@ -317,14 +326,14 @@ mod tests {
         let (tell, asked, _) = ahead();
         let start = Instant::now();
         let session = later(Box::new(move || asked.into_iter().for_each(drop)));
-        tell(TailEvent::Output(Output::default()));
+        tell(slice());
         assert!(start.elapsed() >= 5 * HOLD_UP, "{:?}", start.elapsed());
         drop(tell);
         session.join().unwrap();
         let (tell, _asked, left) = ahead();
         let start = Instant::now();
         let leaving = later(Box::new(move || left.store(true, Ordering::Relaxed)));
-        tell(TailEvent::Output(Output::default()));
+        tell(slice());
         assert!(start.elapsed() >= 5 * HOLD_UP, "{:?}", start.elapsed());
         leaving.join().unwrap();
     }
