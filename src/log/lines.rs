@@ -18,6 +18,8 @@ pub(super) struct Lines {
     feed: Feed,
     read: u64,
     buffer: Vec<u8>,
+    /// So many stored bytes are read at once by other threads: fewer where they tell much.
+    slice: u64,
     /// What other threads read into.
     ahead: ahead::Buffers,
     /// The last stored bytes read.
@@ -38,6 +40,7 @@ impl Lines {
             feed: Feed::new(forced, path),
             read: 0,
             buffer: vec![0; PIECE],
+            slice: u64::MAX,
             ahead: ahead::Buffers::default(),
             last: Vec::new(),
         }
@@ -103,11 +106,15 @@ impl Lines {
             let pays = ahead::pays(decoder, &sink) && end - self.read >= ahead::WORTH;
             if known && pays && there >= ahead::WORTH {
                 // The last piece is left to be read here, where its end is remembered.
-                let slice = (there - PIECE as u64).min(end - self.read);
+                let slice = (there - PIECE as u64).min(end - self.read).min(self.slice);
                 self.last.clear();
                 let range = ahead::Range { stored: &self.stored, offset: self.read, len: slice };
-                self.read +=
-                    ahead::push(range, decoder, &mut self.ahead, &mut sink).map_err(unreadable)?;
+                let read = ahead::push(range, decoder, &mut self.ahead, &mut sink);
+                let read = read.map_err(unreadable)?;
+                self.read += read;
+                if out.events.len() - told > 2 * ENOUGH {
+                    self.slice = (read / 2).max(ahead::WORTH);
+                }
             } else {
                 let read = self.stored.read_at(self.read, &mut self.buffer).map_err(unreadable)?;
                 decoder.push(&self.buffer[..read], &mut sink);
