@@ -45,7 +45,7 @@ impl Log {
         self
     }
 
-    fn call(&mut self, turn: u32, name: &str, arguments: &Value, answer: &str) -> &mut Self {
+    pub fn call(&mut self, turn: u32, name: &str, arguments: &Value, answer: &str) -> &mut Self {
         self.calls += 1;
         let id = format!("c{}", self.calls);
         self.row(
@@ -72,7 +72,7 @@ impl Log {
         self.call(turn, "write", &arguments, &answer(path, "Updated file"))
     }
 
-    fn edit(&mut self, turn: u32, path: &str, old: &str, new: &str) -> &mut Self {
+    pub fn edit(&mut self, turn: u32, path: &str, old: &str, new: &str) -> &mut Self {
         let arguments = json!({"file_path": path, "old_string": old, "new_string": new});
         self.call(turn, "edit", &arguments, "ok")
     }

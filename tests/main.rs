@@ -33,6 +33,8 @@ mod hooks;
 mod hostile;
 /// Keys in, screens out.
 mod journeys;
+/// Sessions of very many turns.
+mod long;
 /// Display paths, their order, and canonical paths.
 mod paths;
 /// A person at the reviewer, without a terminal.

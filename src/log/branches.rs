@@ -348,6 +348,28 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_of_very_many_turns_is_told_anew_as_it_was() {
+        let (mut branches, mut out) = (Branches::default(), Output::default());
+        let mut turns = vec![ROOT];
+        for n in 1..=600_usize {
+            // Behind the third turn the agent goes back once.
+            let parent = if n == 401 { turns[3] } else { turns[n - 1] };
+            turns.push(prompt(&mut branches, parent, &n.to_string(), &mut out));
+            branches.tell(turns[n], LogEvent::ToolSettled { turn: 1 }, &mut out);
+        }
+        let names = |numbers: Vec<usize>| -> Vec<String> {
+            numbers.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(prompts(&out), names((1..=3).chain(401..=600).collect()));
+        branches.tell(turns[5], LogEvent::ChangesNoticed { turn: 5 }, &mut out);
+        branches.make_live(turns[400], &mut out);
+        assert_eq!(prompts(&out), names((1..=400).collect()));
+        let late = out.events.iter().filter(|e| matches!(e, LogEvent::ChangesNoticed { .. }));
+        assert_eq!(late.count(), 1, "what was told of a turn that was left is told with it");
+        assert!(branches.has_told(turns[5], |e| matches!(e, LogEvent::ChangesNoticed { .. })));
+    }
+
+    #[test]
     fn a_chosen_branch_is_told_whatever_is_live() {
         // A tree of turns whose next turn stands behind some turn before it, by luck.
         let mut luck = 7_usize;

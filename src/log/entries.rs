@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn an_entry_is_found_by_its_id_and_known_again_by_its_time() {
         let mut entries = Entries::default();
-        for n in 0..10_000 {
-            entries.note(&n.to_string(), Some(n), n as usize);
+        for n in 0..10_000_u32 {
+            entries.note(&n.to_string(), Some(n.into()), n as usize);
         }
         entries.note("7", None, 70);
         entries.note("8", Some(80), 8);

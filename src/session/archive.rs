@@ -219,7 +219,9 @@ impl<T: Item> Archive<T> {
         if let Items::Whole(items) = &mut page.items {
             items.insert((at - page.first).min(items.len()), item);
             page.len = items.len();
-            later.iter_mut().for_each(|page| page.first += 1);
+            for page in later {
+                page.first += 1;
+            }
         }
     }
 
@@ -229,6 +231,7 @@ impl<T: Item> Archive<T> {
     }
 
     /// Takes the items from a 0-based index on for a list of their own.
+    #[must_use]
     pub fn split_off(&mut self, at: usize) -> Self {
         self.tried = 0;
         let Some(place) = self.page_of(at) else {
@@ -403,5 +406,167 @@ impl<T: Item + PartialEq> PartialEq for Archive<T> {
 impl<T: Item + fmt::Debug> fmt::Debug for Archive<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().map(|item| format!("{:?}", *item))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct Note {
+        number: u32,
+        text: String,
+    }
+
+    impl Item for Note {
+        type Key = u32;
+
+        fn key(&self) -> u32 {
+            self.number
+        }
+    }
+
+    fn note(number: u32) -> Note {
+        Note { number, text: format!("{number} \u{1b} \"é\" ").repeat(number as usize % 300) }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Push(u32),
+        Insert(usize, u32),
+        Change(usize, u32),
+        Truncate(usize),
+        Cut(usize),
+        Pack,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            12 => (1..200_u32).prop_map(Step::Push),
+            1 => (any::<usize>(), any::<u32>()).prop_map(|(at, n)| Step::Insert(at, n)),
+            2 => (any::<usize>(), any::<u32>()).prop_map(|(at, n)| Step::Change(at, n)),
+            1 => any::<usize>().prop_map(Step::Truncate),
+            1 => any::<usize>().prop_map(Step::Cut),
+            3 => Just(Step::Pack),
+        ]
+    }
+
+    fn check(archive: &Archive<Note>, list: &[Note]) {
+        assert_eq!(archive.len(), list.len());
+        assert_eq!(archive.keys().collect::<Vec<_>>(), keys(list));
+        assert!(archive.iter().map(|item| item.clone()).eq(list.iter().cloned()));
+        assert!(archive.get(list.len()).is_none() && archive.key(list.len()).is_none());
+        assert_eq!(archive.last().map(|item| item.number), list.last().map(|item| item.number));
+    }
+
+    fn keys(list: &[Note]) -> Vec<u32> {
+        list.iter().map(Item::key).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        #[test]
+        fn it_holds_what_a_plain_list_would(steps in prop::collection::vec(step(), 1..60)) {
+            let (mut archive, mut list) = (Archive::default(), Vec::new());
+            for step in steps {
+                match step {
+                    Step::Push(more) => {
+                        for number in 0..more {
+                            archive.push(note(number));
+                            list.push(note(number));
+                        }
+                    }
+                    Step::Insert(at, number) => {
+                        let at = at % (list.len() + 1);
+                        archive.insert(at, note(number));
+                        list.insert(at, note(number));
+                    }
+                    Step::Change(at, number) => {
+                        let at = at % (list.len() + 1);
+                        if let Some(item) = list.get_mut(at) {
+                            *item = note(number);
+                            *archive.get_mut(at).unwrap() = note(number);
+                        } else {
+                            assert!(archive.get_mut(at).is_none());
+                        }
+                    }
+                    Step::Truncate(at) => {
+                        let at = at % (list.len() + 1);
+                        let at = at.max(list.len() / 2);
+                        archive.truncate(at);
+                        list.truncate(at);
+                    }
+                    Step::Cut(at) => {
+                        let rest = archive.split_off(at % (list.len() + 1));
+                        check(&rest, &list[at % (list.len() + 1)..]);
+                        archive.append(rest);
+                    }
+                    Step::Pack => archive.pack(),
+                }
+                if let Some(at) = list.len().checked_sub(1).map(|last| last / 2) {
+                    prop_assert_eq!(&*archive.get(at).unwrap(), &list[at]);
+                }
+            }
+            check(&archive, &list);
+            archive.pack();
+            check(&archive, &list);
+            check(&archive.clone(), &list);
+            let first = list.first().map_or(0, |item| item.number);
+            let before = list.iter().position(|item| item.number != first);
+            if list.is_sorted_by_key(|item| item.number != first) {
+                let found = archive.partition_point(|number| number == first);
+                prop_assert_eq!(found, before.unwrap_or(list.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn all_but_the_last_items_are_packed_and_small() {
+        let mut archive: Archive<Note> = (0..10_000).map(note).collect();
+        archive.pack();
+        assert!(archive.tail.len() < KEPT + PAGE + AGAIN, "{} stay", archive.tail.len());
+        let size = |page: &Page<Note>| match &page.items {
+            Items::Packed { bytes, .. } => bytes.len(),
+            Items::Whole(_) => panic!("a page is not packed"),
+        };
+        let (packed, whole): (usize, usize) = (
+            archive.pages.iter().map(size).sum(),
+            archive.iter().map(|item| item.text.len()).sum(),
+        );
+        assert!(packed * 20 < whole, "{packed} of {whole}");
+        // What is changed is packed again.
+        for at in [5, 5000, 9000, 7] {
+            archive.get_mut(at).unwrap().number = 1;
+        }
+        let open = archive.pages.iter().filter(|page| matches!(page.items, Items::Whole(_)));
+        assert!(open.count() <= OPEN);
+        archive.pack();
+        assert!(archive.pages.iter().all(|page| size(page) > 0));
+        assert_eq!(archive.keys().filter(|number| *number == 1).count(), 5);
+    }
+
+    #[test]
+    fn what_cannot_be_packed_stays_as_it_is() {
+        use std::ffi::OsString;
+        use std::os::unix::ffi::OsStringExt;
+        use std::path::PathBuf;
+
+        #[derive(Serialize, Deserialize)]
+        struct Odd(PathBuf);
+
+        impl Item for Odd {
+            type Key = ();
+
+            fn key(&self) {}
+        }
+
+        let name = || PathBuf::from(OsString::from_vec(vec![b'a', 0xff]));
+        let mut archive: Archive<Odd> = (0..500).map(|_| Odd(name())).collect();
+        archive.pack();
+        assert!(archive.len() == 500 && archive.iter().all(|odd| odd.0 == name()));
     }
 }
