@@ -23,6 +23,7 @@ mod ids;
 pub(crate) mod lazy;
 mod lines;
 mod loose;
+mod messages;
 mod newest;
 pub mod open;
 mod opencode;

@@ -295,6 +295,7 @@ impl<F: Fn(TailEvent)> Follower<F> {
         let whole = open.log.stored().is_none();
         open.behind |= whole;
         let first = open.fresh;
+        let mut any = false;
         loop {
             let mut out = Output::default();
             let progress = open.log.step(SLICE, &mut out)?;
@@ -302,12 +303,13 @@ impl<F: Fn(TailEvent)> Follower<F> {
                 self.announce(open, format);
             }
             let news = !out.events.is_empty() || !out.damages.is_empty();
+            any |= news;
             if news {
                 let told = if open.behind { TailEvent::Behind } else { TailEvent::Output };
                 self.tell(told(out));
             }
             if progress.caught_up {
-                if news || open.fresh {
+                if any || open.fresh {
                     (open.fresh, open.behind) = (false, false);
                     self.tell(TailEvent::CaughtUp);
                 }

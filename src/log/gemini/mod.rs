@@ -10,6 +10,7 @@ mod project;
 mod reader;
 mod session;
 
+use super::messages::each_message;
 use super::row::lossy;
 use super::{Companion, FoundSession, LogFormat, LogReader, Output, Places, SoFar, WholeLog, lazy};
 use crate::session::event::{Delegation, EditBody, LogEvent};
@@ -95,10 +96,20 @@ impl WholeLog for Gemini {
         out: &mut Output,
         so_far: &mut SoFar<'_>,
     ) -> io::Result<()> {
-        let _ = (session, so_far); // A document holds one session, and is in memory itself.
-        let bytes = std::fs::read(path)?;
+        let _ = session; // A document holds one session.
         out.events.push(LogEvent::Reset);
-        reader::Reader::new(Some(path)).document(&lossy(&bytes), out);
+        let mut reader = reader::Reader::new(Some(path));
+        // It is looked through first: one that is torn is held in memory to be taken apart.
+        let Ok(head) = each_message(path, &mut |_| true) else {
+            reader.document(&lossy(&std::fs::read(path)?), out);
+            return Ok(());
+        };
+        reader.head(&head, out);
+        each_message(path, &mut |message| {
+            reader.messages_of(message, out);
+            so_far(out)
+        })?;
+        reader.document_ends(out);
         Ok(())
     }
 }

@@ -70,6 +70,25 @@ impl Reader {
             None => documents.iter().for_each(|document| self.whole(document, out)),
             Some(torn) => self.torn(&torn, out),
         }
+        self.document_ends(out);
+    }
+
+    /// Takes a document without its messages.
+    pub(super) fn head(&mut self, head: &str, out: &mut Output) {
+        for head in lazy::objects(head).0 {
+            self.header(&head, out);
+        }
+    }
+
+    /// Takes a message of a document.
+    pub(super) fn messages_of(&mut self, message: &str, out: &mut Output) {
+        for message in lazy::objects(message).0 {
+            self.told(&message, None, out);
+        }
+    }
+
+    /// All messages of a document are told.
+    pub(super) fn document_ends(&mut self, out: &mut Output) {
         self.session.guess_cwd(out);
     }
 
@@ -79,11 +98,9 @@ impl Reader {
     }
 
     fn torn(&mut self, torn: &Torn<'_>, out: &mut Output) {
-        for head in lazy::objects(&torn.head).0 {
-            self.header(&head, out);
-        }
-        for message in torn.messages.iter().flat_map(|message| lazy::objects(message).0) {
-            self.told(&message, None, out);
+        self.head(&torn.head, out);
+        for message in &torn.messages {
+            self.messages_of(message, out);
         }
     }
 

@@ -92,7 +92,7 @@ impl WholeLog for Opencode {
         if head.starts_with(b"SQLite format 3\0") {
             Database::open(path)?.read(session, out, so_far)
         } else {
-            tree::read_export(path, out)
+            tree::read_export(path, out, so_far)
         }
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn tell_session(
     let (mut damages, mut goes_on) = (Vec::new(), true);
     sessions.each_message(&session.id, &mut damages, &mut |id, message, parts| {
         teller.message(id, message, parts);
-        goes_on = so_far(teller.out);
+        goes_on = so_far(teller.so_far());
         goes_on
     })?;
     if !goes_on {
@@ -165,6 +165,11 @@ impl<'a> Teller<'a> {
             turns: Vec::new(),
             by_message: HashMap::new(),
         }
+    }
+
+    /// What has been told by now; may be taken away.
+    pub(super) fn so_far(&mut self) -> &mut Output {
+        self.out
     }
 
     /// Tells one message with its parts.

@@ -5,6 +5,8 @@
 
 use super::places::snapshot_dir;
 use super::session::{SessionRow, Sessions, TakeMessage, Teller, is_session, tell_session};
+use crate::log::loose::owned;
+use crate::log::messages::each_message;
 use crate::log::{Output, SoFar};
 use crate::session::Damage;
 use serde_json::Value;
@@ -189,20 +191,49 @@ pub(super) fn is_export(head: &[u8]) -> bool {
 }
 
 /// Tells an export: `{info, messages: [{info, parts}]}`.
-pub(super) fn read_export(path: &Path, out: &mut Output) -> io::Result<()> {
-    let export = parse(path)?;
-    let mut row = SessionRow::from_info(&export["info"]);
-    let messages = export["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let root = messages.iter().find_map(|message| message["info"]["path"]["root"].as_str());
-    row.worktree = root.map(str::to_owned).or_else(|| row.directory.clone());
+pub(super) fn read_export(path: &Path, out: &mut Output, so_far: &mut SoFar<'_>) -> io::Result<()> {
+    // The directory stands in many messages; the first one is enough.
+    let mut root = None;
+    let mut look = |message: &Value| {
+        root = root.take().or_else(|| owned(&message["info"]["path"]["root"]));
+        true
+    };
+    // It is looked through first: one that is not quite in order is held in memory.
+    let looked = each_message(path, &mut |message| look(&value(message)));
+    let (info, kept) = if let Ok(head) = looked {
+        (serde_json::from_str::<Value>(&head)?, None)
+    } else {
+        let mut export = parse(path)?;
+        let messages = export["messages"].take();
+        let messages = messages.as_array().cloned().unwrap_or_default();
+        messages.iter().all(&mut look);
+        (export, Some(messages))
+    };
+    let mut row = SessionRow::from_info(&info["info"]);
+    row.worktree = root.or_else(|| row.directory.clone());
     let mut teller = Teller::new(&row, None, out);
-    for message in messages {
+    let mut tell = |message: &Value| {
         let parts = message["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
         let info = &message["info"];
         teller.message(info["id"].as_str().unwrap_or_default(), info, parts);
+        so_far(teller.so_far())
+    };
+    match kept {
+        Some(messages) if !messages.iter().all(&mut tell) => {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        Some(_) => {}
+        None => {
+            each_message(path, &mut |message| tell(&value(message)))?;
+        }
     }
     teller.finish();
     Ok(())
+}
+
+/// A message that was found to be JSON.
+fn value(message: &str) -> Value {
+    serde_json::from_str(message).unwrap_or_default()
 }
 
 fn parse(path: &Path) -> io::Result<Value> {
@@ -319,9 +350,19 @@ mod tests {
         let path = write(data.path(), "export.json", &export);
         assert!(is_export(&fs::read(&path).unwrap()));
         assert!(!is_export(b"{\"info\": 3}") && !is_export(b"\xff{"));
-        let (mut out, mut told) = (Output::default(), Transcript::default());
-        read_export(&path, &mut out).unwrap();
-        out.events.into_iter().for_each(|event| told.apply(event));
-        assert_eq!(told.turns[0].prompt, "hello");
+        let prompt = || {
+            let (mut out, mut told) = (Output::default(), Transcript::default());
+            read_export(&path, &mut out, &mut |_| true).unwrap();
+            out.events.into_iter().for_each(|event| told.apply(event));
+            told.turns.remove(0).prompt
+        };
+        assert_eq!(prompt(), "hello");
+        // One that is not quite in order is read all the same.
+        let broken = fs::read(&path).unwrap();
+        let broken = [&broken[..broken.len() - 1], b",\"z\":\"\xff\"}"].concat();
+        fs::write(&path, broken).unwrap();
+        assert_eq!(prompt(), "hello");
+        let end = read_export(&path, &mut Output::default(), &mut |_| false).unwrap_err();
+        assert_eq!(end.kind(), io::ErrorKind::Interrupted);
     }
 }
