@@ -561,7 +561,7 @@ fn opencode_sessions_of_sub_agents_are_told_in_the_place_of_the_call() {
     message("ses_b", "n2", "assistant", &parts);
     let mut out = Output::default();
     let mut log = LogFile::open(&root, &OpenOptions::default()).unwrap();
-    log.step(u64::MAX, &mut out).unwrap();
+    log.read_all(&mut out).unwrap();
     let mut told = Transcript::default();
     out.events.drain(..).for_each(|event| told.apply(event));
     assert_eq!(told.turns.len(), 1);
@@ -570,7 +570,7 @@ fn opencode_sessions_of_sub_agents_are_told_in_the_place_of_the_call() {
     assert_eq!(damages, ["the session of sub-agent gone: it is not there"]);
     // More of a sub-agent's parts is more of this session.
     put("part/n2/prt_9.json", &write("c9", "kid2"));
-    log.step(u64::MAX, &mut out).unwrap();
+    log.read_all(&mut out).unwrap();
     assert_eq!(out.events.first(), Some(&LogEvent::Reset));
     out.events.into_iter().for_each(|event| told.apply(event));
     assert_eq!(applied(&told.turns[0]), ["one", "kid", "kid2", "two"]);

@@ -4,7 +4,7 @@ use super::ids::hashed;
 use std::num::NonZeroU32;
 
 /// So many lists share the entries, so that one is short and grows alone.
-const LISTS: usize = 1024;
+const LISTS: usize = 4096;
 
 /// The entries so far.
 #[derive(Debug)]
@@ -74,20 +74,20 @@ mod tests {
     #[test]
     fn an_entry_is_found_by_its_id_and_known_again_by_its_time() {
         let mut entries = Entries::default();
-        for n in 0..10_000_u32 {
+        for n in 0..100_000_u32 {
             entries.note(&n.to_string(), Some(n.into()), n as usize);
         }
         entries.note("7", None, 70);
         entries.note("8", Some(80), 8);
-        for (id, turn) in [("0", 0), ("7", 70), ("8", 8), ("9999", 9999)] {
+        for (id, turn) in [("0", 0), ("7", 70), ("8", 8), ("99999", 99_999)] {
             assert_eq!(entries.turn_of(id), Some(turn));
         }
-        assert_eq!(entries.turn_of("10000"), None);
+        assert_eq!(entries.turn_of("100000"), None);
         assert!(
             entries.has("9", Some(9)) && !entries.has("9", Some(10)) && !entries.has("9", None)
         );
         assert!(!entries.has("7", Some(7)) && !entries.has("8", Some(8)));
         let held: usize = entries.0.iter().map(Vec::capacity).sum();
-        assert!(held < 13_000, "room for {held}");
+        assert!(held < 130_000, "room for {held}");
     }
 }

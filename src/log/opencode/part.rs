@@ -1,16 +1,19 @@
-//! A tool part of an opencode message: what it edited, ran or declared.
+//! A tool part of an opencode message: what it edited, ran or declared, and the events that tell it.
 
 use crate::log::loose::{owned, word};
 use crate::log::patch_text::{self, PatchSection};
 use crate::log::present::{is_present, presented_files};
-use crate::log::unified;
+use crate::log::{Output, unified};
 use crate::session::CommandOutcome;
-use crate::session::event::{EditAction, EditBody, EditOutcome};
+use crate::session::event::{
+    Command, Edit, EditAction, EditBody, EditOutcome, EditSource, LogEvent, Stamp,
+};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What a tool part is to a reviewer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+enum Deed {
     /// It edits these files, named by their paths after it.
     Edits(Vec<String>),
     /// It runs something.
@@ -27,7 +30,7 @@ pub(super) enum Deed {
 }
 
 /// What a tool part does.
-pub(super) fn deed(part: &Value) -> Deed {
+fn deed(part: &Value) -> Deed {
     let input = &part["state"]["input"];
     match part["tool"].as_str().unwrap_or_default() {
         "edit" | "write" | "multiedit" => {
@@ -47,13 +50,76 @@ pub(super) fn deed(part: &Value) -> Deed {
     }
 }
 
+/// Tells a tool part; `source` says where the texts of its edits are.
+pub(super) fn tell(
+    turn: u32,
+    call_id: &str,
+    part: &Value,
+    source: impl Fn(usize) -> EditSource,
+    out: &mut Output,
+) {
+    let id = || call_id.to_owned();
+    let stamp = || Stamp::at(part["state"]["time"]["start"].as_i64());
+    match deed(part) {
+        Deed::Edits(paths) => {
+            for (nth, path) in paths.into_iter().enumerate() {
+                out.events.push(LogEvent::Edit(Edit {
+                    turn,
+                    call_id: id(),
+                    tool: part["tool"].as_str().unwrap_or_default().to_owned(),
+                    path,
+                    outcome: outcome(part),
+                    body: source(nth),
+                    stamp: stamp(),
+                }));
+            }
+        }
+        Deed::Runs { command, is_shell } => {
+            out.events.push(LogEvent::Command(Command {
+                turn,
+                call_id: id(),
+                command,
+                is_shell,
+                stamp: stamp(),
+            }));
+            if let Some((exit_code, outcome)) = ended(part) {
+                let outcome = if is_shell { outcome } else { CommandOutcome::Unknown };
+                let output =
+                    part["state"]["output"].as_str().filter(|text| text.len() <= OUTPUT_BYTES);
+                out.events.push(LogEvent::CommandSettled {
+                    turn,
+                    call_id: id(),
+                    exit_code,
+                    outcome,
+                    result: None,
+                    output: output.map(Arc::from),
+                });
+            }
+        }
+        Deed::Presents(files) => {
+            if part["state"]["status"] == "completed" && !files.is_empty() {
+                let at = part["state"]["time"]["end"].as_i64();
+                out.events.push(LogEvent::Presented { turn, call_id: id(), at, files });
+            }
+        }
+        Deed::Other => {
+            if part["state"]["status"] == "completed" {
+                out.events.push(LogEvent::ToolSettled { turn });
+            }
+        }
+    }
+}
+
+/// A longer output of a command is not kept.
+const OUTPUT_BYTES: usize = 64 * 1024;
+
 /// The session of the sub-agent that a tool part called.
 pub(super) fn delegate(part: &Value) -> Option<&str> {
     word(&part["state"]["metadata"]["sessionId"]).filter(|_| part["tool"] == "task")
 }
 
 /// How an edit went; only what the tool reports as completed took effect.
-pub(super) fn outcome(part: &Value) -> EditOutcome {
+fn outcome(part: &Value) -> EditOutcome {
     let state = &part["state"];
     match state["status"].as_str() {
         Some("completed") => EditOutcome::Applied,
@@ -69,7 +135,7 @@ pub(super) fn outcome(part: &Value) -> EditOutcome {
 }
 
 /// The exit code and outcome of a command; none while it runs.
-pub(super) fn ended(part: &Value) -> Option<(Option<i32>, CommandOutcome)> {
+fn ended(part: &Value) -> Option<(Option<i32>, CommandOutcome)> {
     let state = &part["state"];
     let failed = match state["status"].as_str() {
         Some("completed") => false,

@@ -9,15 +9,15 @@
 //! A `task` part names the session of a sub-agent. What that session's tools did is told in the place
 //! of the part.
 
-use super::part::{self, Deed};
+use super::part;
 use crate::log::ids::hashed;
 use crate::log::loose::{owned, word};
 use crate::log::{Output, SoFar};
 use crate::session::event::{
-    Command, Edit, EditAction, EditBody, EditOutcome, EditSource, Header, KnownText,
-    KnownTextSource, LogEvent, SNAPSHOT_TOOL, Stamp,
+    Edit, EditAction, EditBody, EditOutcome, EditSource, Header, KnownText, KnownTextSource,
+    LogEvent, SNAPSHOT_TOOL, Stamp,
 };
-use crate::session::{CommandOutcome, Damage, TurnState};
+use crate::session::{Damage, TurnState};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -276,7 +276,7 @@ impl<'a> Teller<'a> {
         let call_id = owned(&part["callID"]).or_else(|| owned(&part["id"])).unwrap_or_default();
         let keep = |nth| EditSource::Kept(Arc::new(part::body(part, nth)));
         let edits = self.out.events.len();
-        tell(turn, &call_id, part, keep, self.out);
+        part::tell(turn, &call_id, part, keep, self.out);
         let (agent, mut edited) = (self.agents.last(), Vec::new());
         for event in self.out.events.iter_mut().skip(edits) {
             match event {
@@ -403,69 +403,6 @@ impl<'a> Teller<'a> {
         }
     }
 }
-
-/// Tells a tool part; `source` says where the texts of its edits are.
-pub(super) fn tell(
-    turn: u32,
-    call_id: &str,
-    part: &Value,
-    source: impl Fn(usize) -> EditSource,
-    out: &mut Output,
-) {
-    let id = || call_id.to_owned();
-    let stamp = || Stamp::at(part["state"]["time"]["start"].as_i64());
-    match part::deed(part) {
-        Deed::Edits(paths) => {
-            for (nth, path) in paths.into_iter().enumerate() {
-                out.events.push(LogEvent::Edit(Edit {
-                    turn,
-                    call_id: id(),
-                    tool: part["tool"].as_str().unwrap_or_default().to_owned(),
-                    path,
-                    outcome: part::outcome(part),
-                    body: source(nth),
-                    stamp: stamp(),
-                }));
-            }
-        }
-        Deed::Runs { command, is_shell } => {
-            out.events.push(LogEvent::Command(Command {
-                turn,
-                call_id: id(),
-                command,
-                is_shell,
-                stamp: stamp(),
-            }));
-            if let Some((exit_code, outcome)) = part::ended(part) {
-                let outcome = if is_shell { outcome } else { CommandOutcome::Unknown };
-                let output =
-                    part["state"]["output"].as_str().filter(|text| text.len() <= OUTPUT_BYTES);
-                out.events.push(LogEvent::CommandSettled {
-                    turn,
-                    call_id: id(),
-                    exit_code,
-                    outcome,
-                    result: None,
-                    output: output.map(Arc::from),
-                });
-            }
-        }
-        Deed::Presents(files) => {
-            if part["state"]["status"] == "completed" && !files.is_empty() {
-                let at = part["state"]["time"]["end"].as_i64();
-                out.events.push(LogEvent::Presented { turn, call_id: id(), at, files });
-            }
-        }
-        Deed::Other => {
-            if part["state"]["status"] == "completed" {
-                out.events.push(LogEvent::ToolSettled { turn });
-            }
-        }
-    }
-}
-
-/// A longer output of a command is not kept.
-const OUTPUT_BYTES: usize = 64 * 1024;
 
 fn number(index: usize) -> u32 {
     u32::try_from(index + 1).unwrap_or(u32::MAX)

@@ -3,7 +3,8 @@
 //! A run is one turn: it ends with the step whose reason is not that tools were called. Several
 //! runs may stand behind each other. A prompt is not in it.
 
-use super::session::{state_after, tell};
+use super::part;
+use super::session::state_after;
 use crate::log::loose::{owned, values};
 use crate::log::{LogReader, Output};
 use crate::session::TurnState;
@@ -43,7 +44,7 @@ impl StreamReader {
                 self.running(at, out);
                 let call_id = owned(&part["callID"]).unwrap_or_default();
                 let source = |_| EditSource::InLog { call: place, result: None };
-                tell(self.turn, &call_id, part, source, out);
+                part::tell(self.turn, &call_id, part, source, out);
             }
             Some("step_finish") => {
                 self.running(at, out);
